@@ -219,6 +219,8 @@ class SurfaceTable(ConfigTable):
     """Cancel a task when the client that started it disconnects."""
     deduplicate_messages: bool = False
     """Map a repeated messageId to the same task."""
+    answer_within: Number = 2.0
+    """Seconds after which tasks/send of the mesh dialect answers with a working task; 0 answers at once."""
 
 
 Surfaces = TypeAliasType("Surfaces", list[SurfaceTable])

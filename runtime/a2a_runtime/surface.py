@@ -102,6 +102,8 @@ class Surface:
     """Cancel the task of a blocking request whose client disconnects."""
     deduplicate_messages: bool = False
     """Treat a message id like an ``Idempotency-Key``: a repeated id is the same message."""
+    answer_within: float = 2.0
+    """Seconds after which ``tasks/send`` of the mesh dialect returns a working task instead of waiting for its handler; 0: at once."""
     shared_card: str = COMBINED
     """Card at the path that dialects share, for clients that name no version: that of a dialect, or the combined one."""
     default_v0_3_form: str = V0_3_PROTO.name
@@ -119,6 +121,7 @@ class Surface:
             raise ValueError(f"{self}: dialects: got {unknown}; choose from {', '.join(sorted(_MOUNTABLE))}")
         if self.gate is not None and self.caller is not None:
             raise ValueError(f"{self}: both gate= and caller= are set, and callers have one identity; remove one of them")
+        self._check_answer_within()
         if self.shared_card not in {COMBINED, *self.dialects}:
             raise ValueError(f"{self}: shared_card: got {self.shared_card!r}; choose {COMBINED!r} or one of the surface's dialects")
         if self.signer is not None and self.dialects != frozenset((MESH.name,)) and self.configured_url is None:
@@ -132,6 +135,12 @@ class Surface:
             raise ValueError(f"{self}: no skill; add skills before mounting the agent")
         if self.override is not None and len(self.skills) != 1:
             raise ValueError(f"{self}: override: is for one skill, but the surface has {len(self.skills)}; choose one with only=")
+
+    def _check_answer_within(self) -> None:
+        for name, problem in invalid_numbers(self):
+            raise ValueError(f"{self}: {name}: {problem}")
+        if self.answer_within != Surface.answer_within and MESH.name not in self.dialects:
+            raise ValueError(f"{self}: answer_within: is for the mesh dialect, which this surface does not have; remove it, or add {MESH.name!r}")
 
     def __str__(self) -> str:
         return f"surface {self.path or '/'!r} of agent {self.agent.name!r}"

@@ -30,7 +30,7 @@ async def report(ctx: TaskContext) -> object:
 
 def main(port: str, store: str) -> None:
     """Serve."""
-    app = create_app(Surface(agent, "/agents/report", frozenset((MESH.name,))), store=store)
+    app = create_app(Surface(agent, "/agents/report", frozenset((MESH.name,)), answer_within=0.5), store=store)
     uvicorn.run(app, port=int(port), log_level="error")
 
 

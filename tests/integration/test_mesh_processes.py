@@ -89,11 +89,13 @@ def test_a_producer_serves_without_its_registry(port: int) -> None:
 
 
 def test_tasks_outlive_their_producer(port: int, tmp_path: Path) -> None:
-    """After a crash finished and running tasks are read and followed as before; a lost job fails its task."""
+    """After a crash finished and running tasks are read and followed as before, also one that was answered early; a lost job fails its task."""
     store = f"sqlite:///{tmp_path}/tasks.db"
     with producer(port, store) as (process, client):
         report = Consumer(client, "/agents/report")
-        finished = report.task("tasks/send", id="finished", message=message("quick"))
+        report.task("tasks/send", id="finished", message=message("quick"))
+        finished = report.until("finished", "completed")
+        assert report.task("tasks/send", id="slow", message=message("long"))["status"]["state"] == "working"
         assert report.task("tasks/send", id="lost", message=message("job"))["status"]["state"] == "working"
         with report.streaming("tasks/sendSubscribe", id="long", message=message("long")) as response:
             assert response.status_code == 200
@@ -106,6 +108,7 @@ def test_tasks_outlive_their_producer(port: int, tmp_path: Path) -> None:
         assert [summarize_event(event)[0] for event in report.stream("tasks/resubscribe", id="finished")] == ["working", "artifact", "completed"]
         assert [summarize_event(event)[0] for event in report.stream("tasks/resubscribe", id="long")][-2:] == ["artifact", "completed"]
         assert text_of(report.task("tasks/get", id="long")) == "long done"
+        assert text_of(report.until("slow", "completed")) == "long done"
         lost = report.until("lost", "failed")
         assert lost["status"]["message"]["parts"][0]["text"] == "The background job of this task was lost"
         (event,) = report.stream("tasks/resubscribe", id="lost")

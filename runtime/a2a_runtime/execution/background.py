@@ -1,10 +1,14 @@
-"""Background tasks of a process, and delayed calls that share one timer."""
+"""Background tasks of a process, threads of blocking functions, and delayed calls that share one timer."""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from functools import partial
 from typing import Generic, TypeVar
 
 from a2a_runtime.clock import Clock
@@ -85,3 +89,26 @@ class DelayedCalls(Generic[T]):
         self._round += 1
         if self._items:
             self._start_timer()
+
+
+async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
+    """Call a blocking function in a thread of its own.
+
+    Not in a pool: a handler may block for minutes, and one that never returns must neither delay other handlers nor keep the process alive.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[object] = loop.create_future()
+    inherited = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            finish = partial(done.set_result, inherited.run(function, argument))
+        except StopIteration:
+            finish = partial(done.set_exception, RuntimeError("a handler raised StopIteration"))
+        except BaseException as error:  # noqa: BLE001  # the edge of a thread: the caller gets every exception
+            finish = partial(done.set_exception, error)
+        with suppress(RuntimeError):  # the event loop is closed: the caller is gone
+            loop.call_soon_threadsafe(lambda: done.done() or finish())
+
+    threading.Thread(target=work, name="a2a-handler", daemon=True).start()
+    return await done

@@ -17,34 +17,29 @@ is replaced by another run             unchanged: the other run decides
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import logging
-import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from enum import Enum, StrEnum
-from functools import partial
 from math import inf
 from types import CoroutineType
-from typing import TypeVar
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Role
 from a2a_runtime.caller import Caller
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution import results
+from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.dependencies import RunDependencies
-from a2a_runtime.execution.jobs import Job, JobCanceledError, await_job, is_job
+from a2a_runtime.execution.jobs import Job, JobCanceledError, JobProgress, await_job, is_job
 from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskEnded, TaskSuspended, find_signal
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.logs import request_log
 from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
 from a2a_runtime.structs import struct
-
-T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +48,7 @@ TIMED_OUT = "The agent ran out of time"
 SERVER_SHUTDOWN = "Server shutdown"
 NOT_RESTARTABLE = "The process that ran this task is gone, and its skill cannot be restarted"
 JOB_LOST = "The background job of this task was lost"
+STATUS_UNAVAILABLE = "status unavailable"
 TOO_MANY_RESTARTS = "This task was restarted too often without coming to an end"
 MESSAGE_MISSING = "The message that started this task is no longer stored"
 
@@ -225,8 +221,14 @@ class TaskRun:
         return await await_job(
             job,
             pause=lambda: self._clock.sleep(self._settings.job_poll_interval),
-            on_progress=lambda progress: self.context.status(progress.text, progress=progress.fraction),
+            on_progress=self._write_progress,
         )
+
+    async def _write_progress(self, progress: JobProgress) -> None:
+        text = progress.text
+        if progress.error is not None:
+            text = f"{STATUS_UNAVAILABLE}: {progress.error}" if self.skill.expose_errors else STATUS_UNAVAILABLE
+        await self.context.status(text, progress=progress.fraction)
 
     async def _write_chunk(self, value: object) -> None:
         if isinstance(value, Message):
@@ -288,26 +290,3 @@ async def call_handler(skill: Skill, context: Context, on_chunk: Callable[[objec
         raise find_signal(group) or RuntimeError("a task group of the handler failed") from group
     except SystemExit as error:  # a handler must not end the process
         raise RuntimeError("the handler raised SystemExit") from error
-
-
-async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
-    """Call a blocking function in a thread of its own.
-
-    Not in a pool: a handler may block for minutes, and one that never returns must neither delay other handlers nor keep the process alive.
-    """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[object] = loop.create_future()
-    inherited = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            finish = partial(done.set_result, inherited.run(function, argument))
-        except StopIteration:
-            finish = partial(done.set_exception, RuntimeError("a handler raised StopIteration"))
-        except BaseException as error:  # noqa: BLE001  # the edge of a thread: the caller gets every exception
-            finish = partial(done.set_exception, error)
-        with suppress(RuntimeError):  # the event loop is closed: the caller is gone
-            loop.call_soon_threadsafe(lambda: done.done() or finish())
-
-    threading.Thread(target=work, name="a2a-handler", daemon=True).start()
-    return await done

@@ -38,7 +38,7 @@ from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.clock import to_datetime
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.follow_ups import AcceptedMessage
-from a2a_runtime.execution.run import JOB_LOST
+from a2a_runtime.execution.run import JOB_LOST, STATUS_UNAVAILABLE
 from a2a_runtime.mesh.events import FAILED, WORKING, EventProjection, flatten_parts, follow_task, project_task
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.validation import build_request_info, check_sizes, require_permission
@@ -54,12 +54,14 @@ class MeshService(ServiceBase, AgentService[CallContext]):
     """Operations for consumers of mcp-mesh."""
 
     async def send_message(self, request: SendMessageRequest, context: CallContext) -> Encoded[SendMessageResponse]:
-        """Create a task, and return it when its handler has returned."""
-        accepted = await self._start(request, context)
+        """Create a task, and return it when its handler has returned, at the latest after the time that the surface sets for that."""
+        accepted, limit = await self._start(request, context), context.surface.answer_within
         stored = accepted.stored
         try:
-            await self._wait_returned(accepted)
-            task = project_task((await self._engine.load(stored.scope, stored.wire_id)).task.model)
+            if limit:
+                await self._wait_returned(accepted, limit)
+                stored = await self._engine.load(stored.scope, stored.wire_id)
+            task = project_task(stored.task.model)
         except UnavailableError as error:  # the task exists: a later request reads it
             task = self._build_unavailable_task(stored.wire_id, error)
         return Encoded.of(SendMessageResponse(task=task))
@@ -128,13 +130,13 @@ class MeshService(ServiceBase, AgentService[CallContext]):
         new = NewTask(context_id, message, skill.id, context.dialect, wire_id, record=build_request_info(request, context).record)
         return await self._engine.start(scope, new, context.caller)
 
-    async def _wait_returned(self, accepted: AcceptedMessage) -> None:
-        """Wait until the task has settled, or its handler has returned a job."""
+    async def _wait_returned(self, accepted: AcceptedMessage, limit_seconds: float) -> None:
+        """Wait until the task has settled, its handler has returned a job, or the time is over."""
         settled = asyncio.ensure_future(self._engine.wait(accepted.stored.key, accepted.cursor))
         job_started = self._engine.runner.job_started(accepted.stored.key)
         futures: list[asyncio.Future[Any]] = [settled] if job_started is None else [settled, job_started]
         try:
-            await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(futures, timeout=limit_seconds, return_when=asyncio.FIRST_COMPLETED)
             if settled.done():
                 settled.result()
         finally:
@@ -143,7 +145,7 @@ class MeshService(ServiceBase, AgentService[CallContext]):
 
     def _build_unavailable_task(self, wire_id: str, error: UnavailableError) -> Task:
         """Build a task whose state cannot be read."""
-        message = self._build_message(f"status unavailable: {error.message}")
+        message = self._build_message(f"{STATUS_UNAVAILABLE}: {error.message}")
         return Task(id=wire_id, context_id=wire_id, status=TaskStatus(state=WORKING, message=message, timestamp=self._now()))
 
     def _build_message(self, text: str) -> Message:

@@ -48,6 +48,7 @@ def surfaces_from_tables(agent: Agent, tables: SurfacesTable | ProjectFile, gate
                 override=_build_override(table),
                 cancel_on_disconnect=table.cancel_on_disconnect,
                 deduplicate_messages=table.deduplicate_messages,
+                answer_within=table.answer_within,
             )
         except ValueError as error:
             problems.append(ConfigProblem(("surfaces", number), str(error)))

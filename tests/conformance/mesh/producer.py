@@ -132,6 +132,17 @@ async def broken_job(_ctx: TaskContext) -> FailingJob:
     return FailingJob()
 
 
+gate = threading.Event()
+"""Lets the slow handler end."""
+
+
+async def slow(ctx: TaskContext) -> str:
+    """Report progress, and end when it is let."""
+    await ctx.status("at it", progress=0.5)
+    assert await asyncio.to_thread(gate.wait, 30)
+    return f"{ctx.text} done"
+
+
 def agent_of(skill_id: str, handler: Any, **facts: Any) -> Agent:  # noqa: ANN401 - whatever a skill can be
     """Make an agent of one handler."""
     agent = Agent(f"{skill_id}-agent", version="2.1.0")
@@ -150,6 +161,8 @@ def surfaces() -> list[Surface]:
         Surface(agent_of("greets", greets, answers="message"), "/agents/greets", ONLY_MESH),
         Surface(agent_of("report", report, input_modes=("application/json",), **everything), "/agents/report", ONLY_MESH, limits=quiet),
         Surface(agent_of("guarded", echo), "/agents/guarded", ONLY_MESH, gate=PresenceGate()),
+        Surface(agent_of("slow", slow), "/agents/slow", ONLY_MESH, answer_within=0.05),
+        Surface(agent_of("at-once", echo), "/agents/at-once", ONLY_MESH, answer_within=0),
         Surface(agent_of("mixed", asks), "/agents/mixed", frozenset((MESH.name, V1_0.name, V0_3.name))),
     ]
 

@@ -64,6 +64,7 @@ def test_it_submits_and_waits(do: Do) -> None:
     assert value == REPORT
     assert [0.25, "a"] in progress
     assert do("bridge", "/agents/report", [[], "fail"]) == ("A2AJobFailed", "No coffee left")
+    assert do("submit", "/agents/at-once", "tea") == ["working", "completed", "tea"]
 
 
 def test_it_subscribes(do: Do) -> None:

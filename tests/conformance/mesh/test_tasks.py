@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
-from conformance.mesh.producer import Consumer, job, message, runs, text_of
+from conformance.mesh.producer import Consumer, gate, job, message, runs, text_of
 
 from a2a_contract.mesh import Task
 
@@ -121,6 +121,26 @@ def test_a_job_leaves_its_task_working(report: Consumer) -> None:
     report.task("tasks/cancel", id=task_id)
 
 
+def test_a_slow_handler_leaves_its_task_working(client: httpx.Client) -> None:
+    """A handler that takes longer than a surface waits is answered with a working task, whose progress and result come later."""
+    consumer = Consumer(client, "/agents/slow")
+    gate.clear()
+    task_id = consumer.task("tasks/send", message=message("tea"))["id"]
+    while "metadata" not in (task := consumer.task("tasks/get", id=task_id)):
+        pass
+    assert (task["status"]["state"], task["metadata"], task["artifacts"]) == ("working", {"progress": 0.5}, [])
+    gate.set()
+    assert text_of(consumer.until(task_id, "completed")) == "tea done"
+
+
+def test_a_surface_may_answer_at_once(client: httpx.Client) -> None:
+    """With 0 every task is working in the first answer."""
+    consumer = Consumer(client, "/agents/at-once")
+    task = consumer.task("tasks/send", message=message("tea"))
+    assert (task["status"]["state"], task["artifacts"], task["history"]) == ("working", [], [message("tea")])
+    assert text_of(consumer.until(task["id"], "completed")) == "tea"
+
+
 @pytest.mark.parametrize(("end", "state"), [("done", "completed"), ("fail", "failed")])
 def test_a_job_ends_its_task(report: Consumer, end: str, state: str) -> None:
     """A job that is done completes its task, one that fails tells why."""
@@ -187,11 +207,13 @@ def test_canceling_what_is_done_shows_it(echo: Consumer) -> None:
 
 
 def test_a_handle_that_can_do_nothing_right_is_canceled(client: httpx.Client) -> None:
-    """A job that can neither tell how it stands nor be canceled is taken to go on, and is canceled all the same."""
+    """A job that can neither tell how it stands nor be canceled is taken to go on, shows its error, and is canceled all the same."""
     broken_job = Consumer(client, "/agents/stubborn")
     task = broken_job.task("tasks/send", message=message("x"))
     assert task["status"]["state"] == "working"
-    assert broken_job.task("tasks/get", id=task["id"])["status"]["state"] == "working"
+    while "message" not in (task := broken_job.task("tasks/get", id=task["id"]))["status"]:
+        pass
+    assert (task["status"]["state"], task["status"]["message"]["parts"][0]["text"]) == ("working", "status unavailable: the registry is away")
     assert broken_job.task("tasks/cancel", id=task["id"])["status"]["state"] == "canceled"
 
 

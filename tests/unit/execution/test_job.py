@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 
@@ -60,22 +61,85 @@ async def test_a_background_job_reports_progress_and_ends() -> None:
     """A background job reports its progress and returns its result."""
 
     async def work(job: BackgroundJob) -> str:
+        job.report(0.25, "a quarter")
         job.report(0.5, "half")
-        await asyncio.sleep(0.01)
+        await reported.wait()
         return "built"
+
+    reported, news = asyncio.Event(), list[JobProgress]()
+
+    async def collect(progress: JobProgress) -> None:
+        news.append(progress)
+        reported.set()
 
     job = BackgroundJob(work)
     assert is_job(job)
-    assert await followed(job) == ("built", [JobProgress(0.5, "half")])
+    async with asyncio.timeout(60):
+        assert await await_job(job, pause=asyncio.Event().wait, on_progress=collect) == "built"
+    assert news == [JobProgress(0.5, "half")]
+
+
+async def test_a_background_job_may_be_a_plain_function() -> None:
+    """It runs in a thread of its own, reports from there, and can be created in a thread."""
+    threads: list[int] = []
+
+    def work(job: BackgroundJob) -> str:
+        threads.append(threading.get_ident())
+        job.report(0.5, "half")
+        assert reported.wait(30)
+        return "built"
+
+    reported = threading.Event()
+    job = await asyncio.to_thread(BackgroundJob, work)
+    news: list[JobProgress] = []
+
+    async def collect(progress: JobProgress) -> None:
+        news.append(progress)
+        reported.set()
+
+    async with asyncio.timeout(60):
+        assert await await_job(job, pause=asyncio.Event().wait, on_progress=collect) == "built"
+    assert news == [JobProgress(0.5, "half")]
+    assert threads != [threading.get_ident()]
+
+
+async def test_a_report_is_written_before_the_end() -> None:
+    """A job that ends while its report is being written ends after it."""
+    events: list[str] = []
+
+    async def work(job: BackgroundJob) -> str:
+        job.report(1)
+        await writing.wait()
+        return "built"
+
+    async def write_slowly(_progress: JobProgress) -> None:
+        writing.set()
+        await asyncio.sleep(0.05)
+        events.append("written")
+
+    writing = asyncio.Event()
+    events.append(str(await await_job(BackgroundJob(work), pause=asyncio.Event().wait, on_progress=write_slowly)))
+    assert events == ["written", "built"]
+
+
+async def test_a_job_that_is_canceled_early_never_begins() -> None:
+    """A job begins when it is awaited, which is after its handler has returned."""
+    begun: list[BackgroundJob] = []
+    job = BackgroundJob(begun.append)
+    job.cancel()
+    with pytest.raises(JobCanceledError):
+        await job.wait()
+    assert begun == []
 
 
 async def test_any_object_with_the_methods_is_a_job() -> None:
-    """Repeated progress and failed polls are skipped."""
+    """Repeated progress is skipped; a poll that fails is reported, and so is the next one that does not."""
     job = ForeignJob(
         {"status": "working", "progress": 0.1, "message": "a"}, OSError("away"), {"progress": 0.1, "message": "a"}, {"progress": 1, "message": ""}
     )
     assert is_job(job)
-    assert await followed(job) == ("done", [JobProgress(0.1, "a"), JobProgress(1.0), JobProgress(0.5)])
+    unavailable = JobProgress(0.1, error="away")
+    assert await followed(job) == ("done", [JobProgress(0.1, "a"), unavailable, JobProgress(0.1, "a"), JobProgress(1.0), JobProgress(0.5)])
 
 
 @pytest.mark.parametrize("word", ["canceled", "cancelled", "CANCELLED"])
@@ -105,11 +169,12 @@ async def test_canceling_the_waiter_cancels_the_job() -> None:
 async def test_a_background_job_can_be_canceled() -> None:
     """A canceled background job stops and has no result."""
     job = BackgroundJob(lambda _: asyncio.sleep(100))
+    waiting = asyncio.ensure_future(job.wait())
     await asyncio.sleep(0)
     job.cancel()
     with pytest.raises(JobCanceledError):
-        await job.wait()
-    assert job.progress() is None
+        await waiting
+    assert (job.progress(), job.is_cancelled) == (None, True)
 
 
 @pytest.mark.parametrize("value", [None, "x", {"status": 1}, 5, [], asyncio.Event], ids=repr)

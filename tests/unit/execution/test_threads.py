@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from a2a_runtime.execution.run import run_in_thread
+from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.signals import TaskSuspended
 
 pytestmark = pytest.mark.anyio
