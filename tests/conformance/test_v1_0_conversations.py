@@ -107,18 +107,31 @@ def test_v1_0_7_6_1_a_task_that_needs_authorization_takes_messages(client: Agent
     assert said(done) == ["Authorized: I have"]
 
 
+WAITING = {TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED}
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("skill", ["ask", "permit"])
+def test_v1_0_11_7_a_stream_of_a_message_ends_where_the_task_waits(client: AgentClient, skill: str) -> None:
+    """A client that reads it to its end can answer; the stream of the answer goes on to the end of the task."""
+    events = client.stream("x", skill=skill)
+    assert events[-1].status_update is not None
+    assert events[-1].status_update.status.state in WAITING
+    answer = client.stream("go on", task_id=events[-1].status_update.task_id, message_id="m-2")
+    last = answer[-1].status_update or answer[-1].task  # a task that had ended before its stream began is one event
+    assert last is not None
+    assert last.status.state == TaskState.COMPLETED
+
+
 @pytest.mark.usefixtures("socket_only")
 @pytest.mark.parametrize("skill", ["ask", "permit"])
-def test_v1_0_7_6_1_a_stream_stays_open_while_the_task_waits(client_1_0: AgentClient, skill: str) -> None:
+def test_v1_0_7_6_1_a_subscription_stays_open_while_the_task_waits(client_1_0: AgentClient, skill: str) -> None:
     """And brings what comes after the caller has answered."""
-    states = []
-    for event in client_1_0.events(SEND_STREAMING_MESSAGE, build_send_request("x", skill=skill)):
-        update, task = event[1].status_update, event[1].task
-        if task is not None:
-            task_id = task.id
-        if update is not None:
-            states.append(update.status.state)
-            if update.status.state in {TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED}:
-                client_1_0.task("go on", task_id=task_id, message_id="m-2")
+    waiting, states = client_1_0.task("x", skill=skill), []
+    for _, event in client_1_0.subscribe(waiting.id):
+        if event.task is not None:
+            assert event.task.status.state in WAITING
+            client_1_0.task("go on", task_id=waiting.id, message_id="m-2")
+        if event.status_update is not None:
+            states.append(event.status_update.status.state)
     assert states[-1] == TaskState.COMPLETED
-    assert {TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED} & set(states)

@@ -183,7 +183,7 @@ def test_an_error_before_the_first_event_is_a_plain_response(talker: DialectClie
 
 
 def test_streams_of_0_3_end_when_the_task_needs_input(client: httpx.Client) -> None:
-    """The last event has ``final``; in 1.0 the stream stays open."""
+    """The last event has ``final``."""
     events = DialectClient(client, V0_3_JSONRPC).stream("hi", skill="ask")
     assert events[-1].status_update is not None
     assert events[-1].status_update.status.state == TaskState.INPUT_REQUIRED

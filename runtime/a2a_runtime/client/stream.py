@@ -1,6 +1,6 @@
 """Event stream of one task that resumes after a broken connection.
 
-    send ──► events ──► terminal event: end
+    send ──► events ──► terminal event, or a question: end
               │ connection lost, idle for too long, or closed early
               ▼
             subscribe from the cursor ──► events …          without a cursor: from a snapshot of the task
@@ -114,7 +114,7 @@ class TaskStream:
                         yield event
             except (ConnectionLostError, ResponseTimeoutError, ConnectError, UnavailableError) as error:
                 problem = error
-            if problem is None and (self.is_over or str(self.state) in INTERRUPTED_STATES):  # 0.3 ends a stream that needs the client's input
+            if problem is None and (self.is_over or str(self.state) in INTERRUPTED_STATES):  # 0.3 ends a subscription too when the task waits
                 return
             self._has_started = self._has_started or (problem is None and self.task_id is not None)  # the task exists, without events
             failures += 1
@@ -141,7 +141,7 @@ class TaskStream:
                     assert event is not None, "the contract allows no empty event"  # noqa: S101 - a fact of the contract
                     self._update_state(event, server_event)
                     yield event
-                    if self.is_over:
+                    if self.is_over or (self._is_question(event) and (is_resuming or not isinstance(event, Task))):  # not the task before the message
                         return
         except UnauthenticatedError as error:
             if is_resuming or self.task_id is None:
@@ -168,6 +168,11 @@ class TaskStream:
             case TaskArtifactUpdateEvent():
                 self.task_id = event.task_id or self.task_id
         self.is_over = self.is_over or str(self.state) in TERMINAL_STATES
+
+    def _is_question(self, event: TaskEvent) -> bool:
+        """Tell whether an event ends the stream of a message, which a subscription outlasts: the task waits for the client."""
+        is_status = isinstance(event, Task | TaskStatusUpdateEvent)
+        return is_status and self._operation is not SUBSCRIBE_TO_TASK and str(self.state) in INTERRUPTED_STATES
 
     async def _fetch_final_task(self) -> Task:
         """Read the final state of a task that is no longer streamed."""

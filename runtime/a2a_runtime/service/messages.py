@@ -13,14 +13,13 @@ from a2a_contract.errors import RateLimitedError, TaskNotFoundError
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
-from a2a_runtime.execution.engine import to_snapshot_event, to_stream_response
+from a2a_runtime.execution.engine import SETTLED, to_snapshot_event, to_stream_response
 from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up
 from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
 from a2a_runtime.push.notification import check_config
 from a2a_runtime.service.authorization import is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
-from a2a_runtime.service.tasks import stream_end_states
 from a2a_runtime.service.validation import SendCommand, check_media_types, parse_send_request, require_permission, require_streaming, select_skill
 from a2a_runtime.skills.handlers import check_reply
 from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
@@ -45,7 +44,7 @@ class MessageOperations(ServiceBase):
         return Encoded.raw(SendMessageResponse, b'{"task":%b}' % stored.task.json)
 
     async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
-        """Accept a message and yield its task and the events of this task, or the reply."""
+        """Accept a message and yield its task and the events of this task until it has ended or waits for the caller, or the reply."""
         require_streaming(context.surface)
         command = parse_send_request(request, context)
         accepted = await self._accept(command, context)
@@ -53,17 +52,17 @@ class MessageOperations(ServiceBase):
             yield Event(0, Encoded.of(StreamResponse(message=accepted)))
             return
         stored = await self._load_current(accepted, command)
-        end_states, state = stream_end_states(context.dialect), stored.state
+        state = stored.state
         try:
             yield Event(stored.last_seq, to_stream_response(to_snapshot_event(stored)))
-            if state in end_states:
+            if state in SETTLED:
                 return
-            async with aclosing(self._engine.hub.follow(stored.key, stored.last_seq, end_states)) as events:
+            async with aclosing(self._engine.hub.follow(stored.key, stored.last_seq, SETTLED)) as events:
                 async for event in events:
                     state = event.state
                     yield Event(event.seq, to_stream_response(event))
         except (GeneratorExit, asyncio.CancelledError):
-            if context.surface.cancel_on_disconnect and state not in end_states:
+            if context.surface.cancel_on_disconnect and state not in SETTLED:
                 await self._engine.cancel_if_active(stored)
             raise
 

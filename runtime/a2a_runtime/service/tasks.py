@@ -45,7 +45,7 @@ _PRESENTATION_MEMBERS = ("page_size", "page_token", "history_length", "include_a
 _NON_FILTER_MEMBERS = frozenset((*_PRESENTATION_MEMBERS, *map(ListTasksRequest.wire_name, _PRESENTATION_MEMBERS)))
 """Members of a list request that do not select tasks, in both spellings."""
 _MAX_CURSOR_DIGITS = 18  # every number of so many digits fits into the event numbers of any store
-_STREAM_END_STATES: Mapping[str, frozenset[State]] = {V0_3.name: SETTLED, V0_3_PROTO.name: SETTLED}
+_SUBSCRIPTION_END_STATES: Mapping[str, frozenset[State]] = {V0_3.name: SETTLED, V0_3_PROTO.name: SETTLED}
 
 
 class TaskOperations(ServiceBase):
@@ -120,11 +120,6 @@ def _ensure_artifacts(task: bytes) -> bytes:
     return task if has_some else task[:-1] + b',"artifacts":[]}'
 
 
-def stream_end_states(dialect: str) -> frozenset[State]:
-    """Return the states that end a stream: in 1.0 the terminal ones, in 0.3 also those in which the task waits for the caller."""
-    return _STREAM_END_STATES.get(dialect, TERMINAL)
-
-
 def parse_cursor(last_event_id: str | None) -> int | None:
     """Parse the ``Last-Event-ID`` of a request."""
     if last_event_id is None:
@@ -138,9 +133,12 @@ class SubscriptionOperations(ServiceBase):
     """Streams the events of existing tasks."""
 
     async def subscribe_to_task(self, request: SubscribeToTaskRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
-        """Yield the task and its later events, or the events after the cursor of the client."""
+        """Yield the task and its later events, or the events after the cursor of the client.
+
+        In 1.0 the subscription outlasts the questions of the task; in 0.3 the event of a question has ``final``, after which nothing may come.
+        """
         require_streaming(context.surface)
-        cursor, end_states = parse_cursor(context.last_event_id), stream_end_states(context.dialect)
+        cursor, end_states = parse_cursor(context.last_event_id), _SUBSCRIPTION_END_STATES.get(context.dialect, TERMINAL)
         async with aclosing(await self._engine.follow(context.task_scope(request.tenant), request.id, cursor, end_states)) as events:
             async for event in events:
                 yield Event(event.seq, to_stream_response(event))

@@ -157,8 +157,6 @@ class SkillClient:
                 yield event
                 if isinstance(event, TaskStatusUpdateEvent):
                     await _report_progress(event, call_options)
-                if str(stream.state) in INTERRUPTED_STATES or isinstance(event, Message):
-                    break
         if stream.task_id is not None:
             last = await self.untyped.get(stream.task_id)
             yield last

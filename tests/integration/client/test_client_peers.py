@@ -123,12 +123,11 @@ async def test_a_suspended_task_is_continued(client: A2AClient) -> None:
 
 
 async def test_a_stream_of_a_suspended_task(client: A2AClient) -> None:
-    """If the agent ends the stream at the question, the loop ends; otherwise the reader may leave and continue later."""
-    async with client.stream("ask Which one?") as stream:
-        async for _ in stream:
-            if stream.state == TaskState.INPUT_REQUIRED:
-                break
-        task_id = stream.task_id
+    """The question is its last event, whether the agent closes the stream there or not."""
+    stream = client.stream("ask Which one?")
+    _ = [event async for event in stream]
+    task_id = stream.task_id
+    assert stream.state == TaskState.INPUT_REQUIRED
     assert task_id
     events = [event async for event in client.stream("echo the red one", task=await client.get(task_id))]
     assert text_of(events) == "echo the red one"

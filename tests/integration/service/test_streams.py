@@ -47,8 +47,8 @@ async def test_a_stream_of_an_answer_without_a_task_is_that_answer(client: Clien
     assert kinds(events) == ["message"]
 
 
-@pytest.mark.parametrize("dialect", [V0_3.name, V0_3_PROTO.name])
-async def test_a_stream_of_0_3_ends_when_the_task_waits_for_the_caller(client: Client, dialect: str) -> None:
+@pytest.mark.parametrize("dialect", [V1_0.name, V0_3.name, V0_3_PROTO.name])
+async def test_a_stream_of_a_message_ends_when_the_task_waits_for_the_caller(client: Client, dialect: str) -> None:
     """The answer is then sent as a stream of its own."""
     speaker = client.but(dialect=dialect)
     events = await speaker.stream("go", skill="ask")
@@ -59,7 +59,7 @@ async def test_a_stream_of_0_3_ends_when_the_task_waits_for_the_caller(client: C
     assert states(await speaker.stream("that", task_id=task.id))[-1] == State.COMPLETED
 
 
-async def test_a_stream_of_1_0_stays_open_while_the_task_waits_for_the_caller(client: Client) -> None:
+async def test_a_subscription_of_1_0_stays_open_while_the_task_waits_for_the_caller(client: Client) -> None:
     """The answer gets its own response, and all streams of the task get the same events."""
     task = await client.send("go", skill="ask")
     streams = [await client.start_subscription(task.id) for _ in range(2)]

@@ -140,9 +140,15 @@ STREAMS: dict[str, tuple[Script, list[str], list[tuple[str, str | None]]]] = {
     "silent": (Script([task(WORKING, "1"), ResponseTimeoutError("")], [state(DONE, "2")]), [WORKING, DONE], [(SEND, None), (SUBSCRIBE, "1")]),
     "ended too early": (Script([task(WORKING, "1")], [state(DONE, "2")]), [WORKING, DONE], [(SEND, None), (SUBSCRIBE, "1")]),
     "ended where the client is needed": (Script([state(TaskState.INPUT_REQUIRED)]), [TaskState.INPUT_REQUIRED], [(SEND, None)]),
-    "goes on where the client was needed": (
-        Script([state(TaskState.AUTH_REQUIRED), state(WORKING), state(DONE)]),
-        [TaskState.AUTH_REQUIRED, WORKING, DONE],
+    "held open where the client is needed": (Script([state(TaskState.AUTH_REQUIRED), state(WORKING)]), [TaskState.AUTH_REQUIRED], [(SEND, None)]),
+    "asked while the connection was lost": (
+        Script([task(WORKING), LOST], [task(TaskState.INPUT_REQUIRED), state(WORKING)]),
+        [WORKING, TaskState.INPUT_REQUIRED],
+        [(SEND, None), (SUBSCRIBE, None)],
+    ),
+    "an answer, after the task as it was before": (
+        Script([task(TaskState.INPUT_REQUIRED), state(WORKING), state(DONE)]),
+        [TaskState.INPUT_REQUIRED, WORKING, DONE],
         [(SEND, None)],
     ),
     "over in the meantime": (
@@ -208,6 +214,13 @@ async def test_a_silent_subscription_finds_out_how_the_task_ended() -> None:
     stream = TaskStream(script, SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), task_id="t")
     assert names([event async for event in stream]) == [TaskState.CANCELED]
     assert script.requests == [(SUBSCRIBE, None), (SUBSCRIBE, None)]
+
+
+async def test_a_subscription_outlasts_questions() -> None:
+    """The events after the answer follow on the same connection."""
+    script = Script([task(TaskState.INPUT_REQUIRED), state(WORKING), state(TaskState.AUTH_REQUIRED), state(DONE)])
+    stream = TaskStream(script, SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), task_id="t")
+    assert names([event async for event in stream])[-2:] == [TaskState.AUTH_REQUIRED, DONE]
 
 
 async def test_the_error_has_task_and_cursor() -> None:
