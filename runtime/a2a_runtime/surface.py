@@ -7,10 +7,11 @@ the surface on which it was created and does not exist on any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from math import isfinite
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityScheme, Task
@@ -21,11 +22,16 @@ from a2a_runtime.auth.rate_limit import RateLimiter
 from a2a_runtime.caller import Caller, SurfaceKey
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.settings import invalid_numbers, positive
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 COMBINED = "combined"
 """The card that clients of several dialects can read."""
 
+T = TypeVar("T")
+
+_POSITIVE = "positive"
 _PATH = re.compile(r"(/[^/\s{}?#%\\]+)*")
 _MOUNTABLE = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.form_of is None)
 
@@ -40,6 +46,21 @@ class SignsCards(Protocol):
     def sign(self, card: Mapping[str, object], dialect: str) -> list[AgentCardSignature]:
         """Sign a card in a dialect."""
         ...
+
+
+def positive(default: T) -> T:
+    """Declare a field whose number is above 0."""
+    return field(default=default, metadata={_POSITIVE: True})
+
+
+def invalid_numbers(values: DataclassInstance) -> Iterator[tuple[str, str]]:
+    """List the numbers of a dataclass that are negative or not finite, or 0 in a ``positive`` field, each with its problem."""
+    for each in fields(values):
+        number, is_positive = getattr(values, each.name), each.metadata.get(_POSITIVE, False)
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            continue
+        if not isfinite(number) or number < 0 or (number == 0 and is_positive):
+            yield each.name, f"{number} is not a finite number {'above 0' if is_positive else 'of at least 0'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from itertools import pairwise
 
 import jsonschema_rs
+from style.settings_table import PAGE, page_with_table
 from style.source_files import ROOT
 
-from a2a_runtime.settings import PREFIX, Settings
+from a2a_runtime.settings import Settings
 
 FORM: Mapping[str, object] = json.loads((ROOT / "generated" / "a2a_contract" / "schemas" / "project.json").read_text())
 ROW = re.compile(r"^\| `(A2A_[A-Z_]+)` \| (?:`([^`]*)`)? \| (.*) \|$", re.MULTILINE)
 
 
 def test_every_setting_of_the_environment_is_listed() -> None:
-    """The table of settings is that of the code: each name, in its order, with its default and its description."""
-    rows = ROW.findall((ROOT / "docs" / "serving.md").read_text())
-    assert [name for name, _, _ in rows] == [PREFIX + each.name.upper() for each in fields(Settings)]
+    """The table of settings is made from their schema; run tests/style/settings_table.py to update it."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == page_with_table(text)
+    rows = ROW.findall(text)
     assert Settings.from_environment({name: value for name, value, _ in rows if value}) == Settings()
-    assert [text for _, _, text in rows] == list(_field_docstrings(Settings))
-
-
-def _field_docstrings(cls: type) -> Iterator[str]:
-    (tree,) = ast.parse(inspect.getsource(cls)).body
-    assert isinstance(tree, ast.ClassDef)
-    for statement, following in pairwise(tree.body):
-        if isinstance(statement, ast.AnnAssign) and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
-            yield str(following.value.value)
 
 
 def test_every_setting_of_a_project_is_in_the_example() -> None:

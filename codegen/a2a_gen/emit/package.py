@@ -81,14 +81,13 @@ def emit_support() -> dict[str, bytes]:
 
 # --- schemas for users of the package: one self-contained JSON document per dialect ---
 
-_PROJECT = "meta/project.schema.json"
+_CONFIG = {"schemas/project.json": "meta/project.schema.json", "schemas/settings.json": "meta/settings.schema.json"}
 
 
 def emit_schemas(contract: Contract, documents: Mapping[str, Document]) -> dict[str, bytes]:
-    """Emit the bundles, and the schema of a user's project where the contract has one."""
+    """Emit the bundles, and the schemas of a user's project and of operator settings where the contract has them."""
     bundles = {f"schemas/{dialect.name}.json": _bundle(contract, dialect, documents) for dialect in contract.dialects}
-    project = documents.get(_PROJECT)
-    return bundles if project is None else {**bundles, "schemas/project.json": _serialize_schema(project.data)}
+    return bundles | {path: _serialize_schema(documents[source].data) for path, source in _CONFIG.items() if source in documents}
 
 
 def _bundle(contract: Contract, dialect: Dialect, documents: Mapping[str, Document]) -> bytes:

@@ -1,7 +1,8 @@
-"""Values of an ``a2a.toml``, checked by its schema and described for the person who edits the file. Pure.
+"""Values of an ``a2a.toml`` or of the environment, checked by their schema and described for the person who sets them. Pure.
 
 The generator and the server apply the same schema and say the same sentences. A condition of the schema brings its own sentence: its ``description``
 is the problem and, after a semicolon, the fix. In a union of tables, the setting that names the kind of a table chooses the branch.
+JSON Schema cannot compare two members, so ``x-a2a-at-least`` does: ``{"member": "lease", "times": 3, "of": "renewal"}``.
 
 Values are not quoted, because one of them may be a secret; only an unknown kind is.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from ipaddress import ip_network
 from typing import Final
 
 import jsonschema_rs
@@ -39,9 +41,36 @@ _BOUNDS: Final[Mapping[str, str]] = {
 }
 
 
+class _AtLeast:
+    """The keyword ``x-a2a-at-least``: one number is a multiple of another, or more."""
+
+    def __init__(self, _parent: object, rule: Mapping[str, str | int], _path: object) -> None:
+        self._member, self._times, self._of = str(rule["member"]), int(rule["times"]), str(rule["of"])
+
+    def validate(self, table: object) -> None:
+        """Compare the members, if both are numbers."""
+        member, of = (table.get(self._member), table.get(self._of)) if is_json_object(table) else (None, None)
+        if isinstance(member, int | float) and isinstance(of, int | float) and member < self._times * of:
+            raise ValueError(f"{self._member}: less than {self._times} times {self._of}")
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+_KEYWORDS: Final[Mapping[str, type[_AtLeast]]] = {"x-a2a-at-least": _AtLeast}
+_FORMATS: Final = {"ip-network": _is_network}
+
+
 def check_values(data: object, schema: Mapping[str, object]) -> Iterator[RuleViolation]:
-    """Report every setting that the schema of the file refuses."""
-    for error in jsonschema_rs.validator_for(dict(schema), mask="the value", offline=True).iter_errors(data):
+    """Report every setting that the schema refuses."""
+    for error in jsonschema_rs.validator_for(
+        dict(schema), mask="the value", offline=True, formats=_FORMATS, validate_formats=True, keywords=dict(_KEYWORDS)
+    ).iter_errors(data):
         yield from _describe(error, schema, data)
 
 
