@@ -58,6 +58,7 @@ check: .venv/.installed ## lint, types, import directions, lines of code, and th
 	$(BIN)/mypy tests/typing
 	$(BIN)/basedpyright
 	$(BIN)/python tests/style/code_lines.py
+	$(BIN)/python tests/conformance/requirements.py --check
 	@if git rev-parse --quiet --verify origin/main >/dev/null; then set -x; $(BIN)/a2a-gen check --against origin/main; else set -x; $(BIN)/a2a-gen check; fi
 
 fmt: .venv/.installed ## format the code and mend what can be mended

@@ -1,52 +1,58 @@
-"""The tables of what the specifications say: every row has a test or a reason, and every test is in a row."""
+"""Tables of requirements: every row has a test or a reason, every test of a section is marked, and the pages are up to date."""
 
 from __future__ import annotations
 
-import ast
-import tomllib
-from pathlib import Path
-from typing import Any
+from conformance.requirements import HERE, ROOT, Evidence, Mark, Requirement, Table, find_marks, find_problems, read_tables, render_page
 
-import pytest
-
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-TABLES = {path.stem: tomllib.loads(path.read_text(encoding="utf-8"))["row"] for path in sorted(HERE.glob("*.toml"))}
-ERROR_ROWS = [pytest.param(row, id=f"{name}-{row['section']}-{number}") for name, rows in TABLES.items() for number, row in enumerate(rows)]
-ALL = "*"
+TABLES, MARKS = read_tables(), find_marks()
+A_TEST = Evidence("tests/a.py", "test_a")
 
 
-def names_of(path: Path) -> set[str]:
-    """List the tests of a file."""
-    return {
-        node.name
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
-    }
+def test_every_requirement_has_a_test_or_a_reason() -> None:
+    """Every marker names a row, and the pages are those of the tables and markers."""
+    assert find_problems(TABLES, MARKS) == []
 
 
-OURS = {name for path in HERE.glob("test_v*.py") for name in names_of(path)}
-
-
-@pytest.mark.parametrize("row", ERROR_ROWS)
-def test_a_row_has_tests_or_a_reason(row: dict[str, Any]) -> None:
-    """Never both, and the tests exist."""
-    assert row["level"] in {"MUST", "SHOULD"}
-    assert row["says"]
-    assert bool(row.get("tests")) != bool(row.get("gap"))
-    for name in row.get("tests", ()):
-        path, _, test = name.rpartition("::")
-        known = names_of(ROOT / path) if path else OURS
-        assert known if test == ALL else test in known, name
-
-
-def test_every_test_is_in_a_row() -> None:
+def test_every_test_of_a_section_is_marked() -> None:
     """A reader who starts from the specification finds all of them."""
-    names = {name for rows in TABLES.values() for row in rows for name in row.get("tests", ())}
-    assert sorted(OURS - names) == []
+    marked = {mark.evidence for mark in MARKS}
+    expected = {
+        Evidence(path.relative_to(ROOT).as_posix(), line.removeprefix("async ").removeprefix("def ").partition("(")[0])
+        for path in HERE.glob("test_v*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith(("def test_", "async def test_"))
+    }
+    assert sorted(map(str, expected - marked)) == []
 
 
-def test_names_begin_with_a_section_of_the_table() -> None:
-    """The section leads back to the row."""
-    sections = {f"test_{name}_{row['section'].replace('.', '_')}_" for name, rows in TABLES.items() for row in rows}
-    assert [test for test in sorted(OURS) if not any(test.startswith(section) for section in sections)] == []
+def test_missing_tests_rows_and_pages_are_problems() -> None:
+    """A row without a test, a gap beside a test, a row twice, an unknown level, a test that is not there, and a marker without a row."""
+    rows = (
+        Requirement("1", "MUST", "Not shown by a test."),
+        Requirement("2", "MUST", "Shown.", gap="Not met."),
+        Requirement("3", "MUST", "Shown."),
+        Requirement("3", "MUST", "Shown."),
+        Requirement("4", "MIGHT", "Open.", gap="It is not there."),
+        Requirement("5", "MUST", "Shipped.", tests=("test_nothing",)),
+    )
+    marks = [Mark("x", row, A_TEST) for row in ("2", "3", "9")]
+    table = Table(HERE / "x.toml", "x", "X", "", rows)
+    assert [problem.partition(": ")[2] for problem in find_problems([table], marks)] == [
+        "1: neither a test nor a gap; mark a test or say why not",
+        "2: a gap beside its tests; mark a test or say why not",
+        "3: 2 rows with this id; give each its own",
+        "3: 2 rows with this id; give each its own",
+        "4: level MIGHT; choose one of MUST, SHOULD, MAY, DECISION",
+        "5: no test test_nothing ships with the runtime",
+        "out of date; run python tests/conformance/requirements.py",
+        "x has no 9",
+    ]
+
+
+def test_a_page_says_by_what_a_requirement_is_met() -> None:
+    """Or why it is not."""
+    table = Table(HERE / "x.toml", "x", "X", "", (Requirement("1", "MUST", "A|B."), Requirement("2", "MAY", "C.", gap="Not built.")))
+    page = render_page(table, [Mark("x", "1", A_TEST), Mark("x", "1", Evidence("tests/b.py", ""))])
+    assert "| 1 | MUST | A\\|B. | `test_a` ([a.py](../../tests/a.py))<br>all tests of [b.py](../../tests/b.py) |" in page
+    assert "| 2 | MAY | C. | **not met**: Not built. |" in page
+    assert "2 requirements, 1 of them met." in page

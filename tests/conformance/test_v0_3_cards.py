@@ -28,6 +28,7 @@ def card(client: httpx.Client, path: str = "") -> dict[str, Any]:
     return response.json()  # type: ignore[no-any-return]  # JSON
 
 
+@pytest.mark.requirement("0.3", "5")
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_5_there_is_a_card(agent_place: httpx.Client) -> None:
     """With everything that a card must have, also where older clients look."""
@@ -37,6 +38,7 @@ def test_v0_3_5_there_is_a_card(agent_place: httpx.Client) -> None:
     assert set(agent_place.get(WELL_KNOWN[0]).json()) >= REQUIRED
 
 
+@pytest.mark.requirement("0.3", "3.4.2", "5.6")
 @pytest.mark.usefixtures("socket_only")
 def test_v0_3_5_6_1_the_main_address_speaks_the_preferred_transport(agent_place: httpx.Client) -> None:
     """And every other interface the one that it declares; the main one is among them, and no address contradicts itself."""
@@ -52,6 +54,7 @@ def test_v0_3_5_6_1_the_main_address_speaks_the_preferred_transport(agent_place:
             assert agent_place.post(f"{url}/v1/message:send", json={"message": MESSAGE}, headers=ADA).status_code == 200
 
 
+@pytest.mark.requirement("0.3", "5.5")
 def test_v0_3_5_5_the_card_declares_what_there_is(agent_place: httpx.Client) -> None:
     """Capabilities, schemes, and whether there is an extended card."""
     full, plain = card(agent_place), card(agent_place, "/plain")
@@ -62,6 +65,7 @@ def test_v0_3_5_5_the_card_declares_what_there_is(agent_place: httpx.Client) -> 
     assert full["security"] == [{"token": []}]
 
 
+@pytest.mark.requirement("0.3", "4.4")
 def test_v0_3_4_4_every_request_is_authenticated(agent_place: httpx.Client) -> None:
     """With 401 and the scheme that is wanted; 403 for who may not."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": MESSAGE}}
@@ -77,6 +81,7 @@ def test_v0_3_4_4_every_request_is_authenticated(agent_place: httpx.Client) -> N
         assert agent_place.request(verb, path, headers={"Authorization": "Bearer eve"}, **sent).status_code == 403  # type: ignore[arg-type]  # as above
 
 
+@pytest.mark.requirement("0.3", "7.10b")
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_7_10_known_callers_see_more(client_0_3: AgentClient) -> None:
     """The card of 0.3 with all skills, in the documented form over every transport."""
@@ -86,6 +91,7 @@ def test_v0_3_7_10_known_callers_see_more(client_0_3: AgentClient) -> None:
     assert {each["id"] for each in seen["skills"]} == public | {"secret"}
 
 
+@pytest.mark.requirement("0.3", "8.2")
 def test_v0_3_8_2_a_card_that_is_not_there_has_its_own_error(client_0_3: AgentClient) -> None:
     """The error is the same whether the card was declared or not."""
     for path in ("/promised", "/plain"):

@@ -30,6 +30,7 @@ def called(client: httpx.Client, method: str, params: object = None, call_id: ob
     return response.json()  # type: ignore[no-any-return]  # JSON
 
 
+@pytest.mark.requirement("0.3", "3.2.1", "6.11")
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_3_2_1_calls_are_those_of_json_rpc(agent_place: httpx.Client) -> None:
     """The answer is plain JSON with version, id, and one of result and error."""
@@ -39,6 +40,7 @@ def test_v0_3_3_2_1_calls_are_those_of_json_rpc(agent_place: httpx.Client) -> No
     assert (set(bad), bad["jsonrpc"], bad["id"]) == ({"jsonrpc", "id", "error"}, "2.0", "r-2")
 
 
+@pytest.mark.requirement("0.3", "6.11")
 @pytest.mark.parametrize("call_id", ["text", "", 7, 0, -3, 10**30, None])
 def test_v0_3_6_11_2_the_id_of_a_call_comes_back(agent_place: httpx.Client, call_id: object) -> None:
     """As it was, in results and in errors; what has no id that could be read gets null."""
@@ -64,6 +66,7 @@ PATHS = {
 }
 
 
+@pytest.mark.requirement("0.3", "3.1", "3.2.3a", "3.5.6", "11.1")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("method", PATHS)
 def test_v0_3_3_5_6_every_method_is_there_in_both_transports(agent_place: httpx.Client, method: str) -> None:
@@ -75,6 +78,7 @@ def test_v0_3_3_5_6_every_method_is_there_in_both_transports(agent_place: httpx.
     assert response.status_code in {200, 400} or response.json()["code"] == -32001
 
 
+@pytest.mark.requirement("0.3", "3.2.3a")
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_3_2_3_answers_are_structured_like_the_data(agent_place: httpx.Client) -> None:
     """A task or a message by its name, in the form in which it was asked for."""
@@ -88,6 +92,7 @@ def test_v0_3_3_2_3_answers_are_structured_like_the_data(agent_place: httpx.Clie
     assert list(greeted.json()) == ["message"]
 
 
+@pytest.mark.requirement("0.3", "3.2.3b", "8.2")
 def test_v0_3_3_2_3_errors_are_json_with_the_codes_of_the_protocol(agent_place: httpx.Client) -> None:
     """And a status that goes with them."""
     done = agent_place.post("/v1/message:send", json={"message": MESSAGE}, headers=ADA).json()["task"]["id"]
@@ -103,6 +108,7 @@ def test_v0_3_3_2_3_errors_are_json_with_the_codes_of_the_protocol(agent_place: 
         assert response.json()["message"]
 
 
+@pytest.mark.requirement("0.3", "3.3.1")
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_3_3_1_every_event_of_a_stream_is_an_answer(agent_place: httpx.Client) -> None:
     """With the id of the call; the last one says that it is."""
@@ -118,6 +124,7 @@ def test_v0_3_3_3_1_every_event_of_a_stream_is_an_answer(agent_place: httpx.Clie
     assert not any(each.get("final") for each in results[:-1])
 
 
+@pytest.mark.requirement("0.3", "3.3.3")
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_3_3_3_streams_over_http_are_events_too(client_0_3: AgentClient) -> None:
     """In each form, over each transport, with the same content."""
@@ -128,6 +135,7 @@ def test_v0_3_3_3_3_streams_over_http_are_events_too(client_0_3: AgentClient) ->
         assert [list(event) for event in (events[0], events[-1])] == [["task"], ["statusUpdate"]]
 
 
+@pytest.mark.requirement("0.3", "6", "11.1")
 def test_v0_3_6_objects_name_their_kind(client_0_3: AgentClient) -> None:
     """Tasks, messages, parts and events; the form of protocol buffers has other names."""
     asking = client_0_3.task("hi", skill="ask")
@@ -144,6 +152,7 @@ def test_v0_3_6_objects_name_their_kind(client_0_3: AgentClient) -> None:
 STATES = {"echo": "completed", "break": "failed", "refuse": "rejected", "ask": "input-required", "permit": "auth-required"}
 
 
+@pytest.mark.requirement("0.3", "6.3")
 @pytest.mark.parametrize(("skill", "state"), STATES.items())
 def test_v0_3_6_3_states_have_the_names_of_0_3(agent_place: httpx.Client, skill: str, state: str) -> None:
     """In both transports, and canceled besides."""
@@ -162,6 +171,7 @@ PARTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.requirement("0.3", "6.5")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS.keys())
 def test_v0_3_6_5_every_kind_of_part_survives(agent_place: httpx.Client, part: dict[str, Any]) -> None:
@@ -181,6 +191,7 @@ STANDARD = [
 ]
 
 
+@pytest.mark.requirement("0.3", "8.1")
 @pytest.mark.parametrize(("body", "code"), STANDARD, ids=[body.decode() for body, _ in STANDARD])
 def test_v0_3_8_1_standard_errors_have_their_codes(agent_place: httpx.Client, body: bytes, code: int) -> None:
     """As JSON-RPC has them."""
@@ -189,6 +200,7 @@ def test_v0_3_8_1_standard_errors_have_their_codes(agent_place: httpx.Client, bo
     assert answer["error"]["message"]
 
 
+@pytest.mark.requirement("0.3", "7.4b")
 def test_v0_3_7_4_lists_look_like_those_of_1_0(agent_place: httpx.Client) -> None:
     """With the token of the next page, always, and without artifacts unless asked for."""
     context = called(agent_place, "message/send", {"message": MESSAGE})["result"]["contextId"]
@@ -198,6 +210,7 @@ def test_v0_3_7_4_lists_look_like_those_of_1_0(agent_place: httpx.Client) -> Non
     assert called(agent_place, "tasks/list", {"contextId": "no-such-context"})["error"]["code"] == -32001
 
 
+@pytest.mark.requirement("0.3", "7.4c", "10.2")
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -212,6 +225,7 @@ def test_v0_3_7_4_wrong_filters_are_invalid_params(agent_place: httpx.Client, wr
     assert [each["field"] for each in error["data"]["fields"]] == list(wrong)
 
 
+@pytest.mark.requirement("0.3", "7.1")
 def test_v0_3_7_1_blocking_false_returns_at_once(agent_place: httpx.Client) -> None:
     """Unset and true wait; false does not."""
     for blocking, states in ((None, {"completed"}), (True, {"completed"}), (False, {"submitted", "working"})):
@@ -220,6 +234,7 @@ def test_v0_3_7_1_blocking_false_returns_at_once(agent_place: httpx.Client) -> N
         assert called(agent_place, "message/send", said)["result"]["status"]["state"] in states
 
 
+@pytest.mark.requirement("0.3", "3.4.1")
 def test_v0_3_3_4_1_both_transports_see_the_same_task(client_0_3: AgentClient) -> None:
     """A task that was created over one transport is read and listed over the other."""
     task = client_0_3.task("hello")

@@ -27,6 +27,7 @@ def called(client: httpx.Client, method: str, params: object = None, call_id: ob
     return response.json()  # type: ignore[no-any-return]  # JSON
 
 
+@pytest.mark.requirement("1.0", "9.1")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_9_1_answers_are_those_of_json_rpc(agent_place: httpx.Client) -> None:
     """With the version, the id of the call, and a result or an error but never both."""
@@ -35,6 +36,7 @@ def test_v1_0_9_1_answers_are_those_of_json_rpc(agent_place: httpx.Client) -> No
     assert (set(bad), bad["jsonrpc"], bad["id"]) == ({"jsonrpc", "id", "error"}, "2.0", "r-2")
 
 
+@pytest.mark.requirement("1.0", "9.2")
 def test_v1_0_9_2_service_parameters_come_in_headers(agent_place: httpx.Client) -> None:
     """Several extensions in one header, or in several."""
     by_name = {"A2A-Extensions": "https://example.org/other, https://example.org/extensions/poems/v1"}
@@ -44,6 +46,7 @@ def test_v1_0_9_2_service_parameters_come_in_headers(agent_place: httpx.Client) 
     assert response.headers["a2a-extensions"] == "https://example.org/extensions/poems/v1"
 
 
+@pytest.mark.requirement("1.0", "9.4.2")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_9_4_2_every_event_of_a_stream_is_an_answer(agent_place: httpx.Client) -> None:
     """With status 200, the media type of events, and the id of the call in each."""
@@ -69,6 +72,7 @@ STANDARD = [
 ]
 
 
+@pytest.mark.requirement("1.0", "9.5a")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("body", "code", "call_id"), STANDARD, ids=[body.decode("latin-1") for body, _, _ in STANDARD])
 def test_v1_0_9_5_standard_errors_have_their_codes(agent_place: httpx.Client, body: bytes, code: int, call_id: object) -> None:
@@ -78,12 +82,14 @@ def test_v1_0_9_5_standard_errors_have_their_codes(agent_place: httpx.Client, bo
     assert answer["error"]["message"]
 
 
+@pytest.mark.requirement("1.0", "9.4.8")
 def test_v1_0_9_4_8_a_method_without_parameters_needs_none(agent_place: httpx.Client) -> None:
     """As the example of the specification has it."""
     assert called(agent_place, "GetExtendedAgentCard")["result"]["name"] == "busy"
     assert "tasks" in called(agent_place, "ListTasks")["result"]
 
 
+@pytest.mark.requirement("1.0", "11.4")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_11_4_requests_and_answers_are_plain_objects(agent_place: httpx.Client) -> None:
     """Nothing stands around them."""
@@ -93,6 +99,7 @@ def test_v1_0_11_4_requests_and_answers_are_plain_objects(agent_place: httpx.Cli
     assert task == response.json()["task"]
 
 
+@pytest.mark.requirement("1.0", "11.5")
 def test_v1_0_11_5_parameters_of_a_get_are_in_the_query(agent_place: httpx.Client) -> None:
     """By their names in camel case; booleans and numbers as words."""
     task = agent_place.post("/message:send", json={"message": MESSAGE}, headers=ADA).json()["task"]
@@ -104,6 +111,7 @@ def test_v1_0_11_5_parameters_of_a_get_are_in_the_query(agent_place: httpx.Clien
     assert "artifacts" not in agent_place.get("/tasks", params={**query, "includeArtifacts": "false"}, headers=ADA).json()["tasks"][0]
 
 
+@pytest.mark.requirement("1.0", "11.5")
 def test_v1_0_11_5_values_in_the_query_may_be_escaped(agent_place: httpx.Client) -> None:
     """As RFC 3986 has it."""
     context = "a b&c=d/é"
@@ -111,6 +119,7 @@ def test_v1_0_11_5_values_in_the_query_may_be_escaped(agent_place: httpx.Client)
     assert agent_place.get("/tasks", params={"contextId": context}, headers=ADA).json()["totalSize"] == 1
 
 
+@pytest.mark.requirement("1.0", "11.6")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_11_6_errors_are_statuses(agent_place: httpx.Client) -> None:
     """One member, with the HTTP status, its gRPC name, a message and details."""
@@ -121,6 +130,7 @@ def test_v1_0_11_6_errors_are_statuses(agent_place: httpx.Client) -> None:
     assert error["details"][0]["metadata"]["taskId"] == "unknown"
 
 
+@pytest.mark.requirement("1.0", "11.7a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_11_7_events_are_plain_objects(agent_place: httpx.Client) -> None:
     """Of server-sent events, each the JSON of one event of the stream."""
@@ -130,6 +140,7 @@ def test_v1_0_11_7_events_are_plain_objects(agent_place: httpx.Client) -> None:
     assert [list(event) for event in (events[0], events[-1])] == [["task"], ["statusUpdate"]]
 
 
+@pytest.mark.requirement("1.0", "11.3.2")
 def test_v1_0_11_3_2_a_subscription_needs_no_body(agent_place: httpx.Client) -> None:
     """And an error is no stream."""
     for body in ({}, {"content": b"{}", "headers": {**ADA, "content-type": "application/json"}}):
@@ -137,6 +148,7 @@ def test_v1_0_11_3_2_a_subscription_needs_no_body(agent_place: httpx.Client) -> 
         assert (response.status_code, response.headers["content-type"]) == (404, "application/json")
 
 
+@pytest.mark.requirement("1.0", "14.1.1")
 def test_v1_0_14_1_1_the_media_type_of_the_protocol_is_used(agent_place: httpx.Client) -> None:
     """With clients that send or accept it."""
     own = {"content-type": "application/a2a+json", "accept": "application/a2a+json"}
@@ -144,6 +156,7 @@ def test_v1_0_14_1_1_the_media_type_of_the_protocol_is_used(agent_place: httpx.C
     assert (response.status_code, response.headers["content-type"]) == (200, "application/a2a+json")
 
 
+@pytest.mark.requirement("1.0", "9.1")
 def test_v1_0_9_1_streams_survive_readers_that_cut_lines(client_1_0: AgentClient) -> None:
     """At whatever Python takes for the end of a line."""
     texts = [

@@ -25,6 +25,7 @@ def card(client: httpx.Client, path: str = "") -> dict[str, Any]:
     return response.json()  # type: ignore[no-any-return]  # JSON
 
 
+@pytest.mark.requirement("1.0", "8.1", "14.3")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_8_1_there_is_a_card(agent_place: httpx.Client) -> None:
     """At the well-known path (8.2, 14.3), without credentials, with every required member."""
@@ -33,12 +34,14 @@ def test_v1_0_8_1_there_is_a_card(agent_place: httpx.Client) -> None:
     assert agent_place.get(CARD).headers["content-type"] == "application/json"
 
 
+@pytest.mark.requirement("1.0", "8.2")
 def test_v1_0_8_2_every_agent_has_its_own_card(agent_place: httpx.Client) -> None:
     """Below its path."""
     assert card(agent_place, "/plain")["capabilities"]["streaming"] is False
     assert card(agent_place)["capabilities"]["streaming"] is True
 
 
+@pytest.mark.requirement("1.0", "5.2", "8.3.1")
 def test_v1_0_8_3_1_interfaces_are_declared_as_they_are(agent_place: httpx.Client) -> None:
     """Each with its binding, its version and its address, what is preferred first."""
     interfaces = card(agent_place, "/plain")["supportedInterfaces"]
@@ -49,6 +52,7 @@ def test_v1_0_8_3_1_interfaces_are_declared_as_they_are(agent_place: httpx.Clien
     assert all(each["url"].endswith("/plain") for each in interfaces)
 
 
+@pytest.mark.requirement("1.0", "8.3.1")
 def test_v1_0_8_3_1_the_first_interface_is_read_by_all(agent_place: httpx.Client) -> None:
     """Also on the card for clients of several versions, which has the members of each."""
     both = agent_place.get(CARD).json()
@@ -56,6 +60,7 @@ def test_v1_0_8_3_1_the_first_interface_is_read_by_all(agent_place: httpx.Client
     assert {"url", "preferredTransport", "protocolVersion"} <= set(both)
 
 
+@pytest.mark.requirement("1.0", "8.6.1")
 def test_v1_0_8_6_1_a_card_has_cache_headers(agent_place: httpx.Client) -> None:
     """With max-age, an entity tag and a date; conditional requests get 304."""
     first = agent_place.get(CARD)
@@ -67,6 +72,7 @@ def test_v1_0_8_6_1_a_card_has_cache_headers(agent_place: httpx.Client) -> None:
     assert agent_place.get(CARD, headers={"If-None-Match": '"other"'}).content == first.content
 
 
+@pytest.mark.requirement("1.0", "4.4.3")
 def test_v1_0_4_4_3_capabilities_are_declared_as_they_are(agent_place: httpx.Client) -> None:
     """Missing capabilities are false or absent."""
     assert card(agent_place)["capabilities"] | {"extensions": []} == {
@@ -75,6 +81,7 @@ def test_v1_0_4_4_3_capabilities_are_declared_as_they_are(agent_place: httpx.Cli
     assert not any(card(agent_place, "/plain")["capabilities"].get(name) for name in ("streaming", "pushNotifications", "extendedAgentCard"))
 
 
+@pytest.mark.requirement("1.0", "4.5.1")
 def test_v1_0_4_5_1_ways_to_prove_oneself_are_declared(agent_place: httpx.Client) -> None:
     """Each scheme as exactly one thing, and the requirement names it."""
     (name, scheme), *_ = card(agent_place)["securitySchemes"].items()
@@ -82,6 +89,7 @@ def test_v1_0_4_5_1_ways_to_prove_oneself_are_declared(agent_place: httpx.Client
     assert [list(each["schemes"]) for each in card(agent_place)["securityRequirements"]] == [[name]]
 
 
+@pytest.mark.requirement("1.0", "4.6.1")
 def test_v1_0_4_6_1_extensions_are_declared(agent_place: httpx.Client) -> None:
     """Those that may be named, and those that must."""
     assert [each["uri"] for each in card(agent_place)["capabilities"]["extensions"]] == [EXTENSION]
@@ -89,6 +97,7 @@ def test_v1_0_4_6_1_extensions_are_declared(agent_place: httpx.Client) -> None:
     assert strict == {EXTENSION: False, STRICT: True}
 
 
+@pytest.mark.requirement("1.0", "3.1.11")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_11_known_callers_see_more(client: AgentClient) -> None:
     """The extended card has what the public one has, and skills besides."""
@@ -97,6 +106,8 @@ def test_v1_0_3_1_11_known_callers_see_more(client: AgentClient) -> None:
     assert {each["id"] for each in seen["skills"]} == public | {"secret"}
 
 
+@pytest.mark.requirement("1.0", "3.1.11", "13.3")
+@pytest.mark.requirement("0.3", "7.10b")
 def test_v1_0_13_3_the_extended_card_requires_authentication(client: AgentClient) -> None:
     """By one of the schemes of the public card."""
     method, url, options = client.build_request(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
@@ -107,6 +118,7 @@ def test_v1_0_13_3_the_extended_card_requires_authentication(client: AgentClient
     assert "secret" not in refused.text
 
 
+@pytest.mark.requirement("1.0", "13.3")
 def test_v1_0_13_3_public_cards_show_no_hidden_skill(agent_place: httpx.Client) -> None:
     """Neither with a token nor without."""
     for said in ({}, ADA, BOB):

@@ -18,6 +18,7 @@ def said(task: Task) -> list[str | None]:
     return [part.text for artifact in task.artifacts or [] for part in artifact.parts]
 
 
+@pytest.mark.requirement("1.0", "3.4.1a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_4_1_a_new_context_id_is_returned(client: AgentClient) -> None:
     """In the task, in the reply message, and in every event of a stream."""
@@ -31,6 +32,7 @@ def test_v1_0_3_4_1_a_new_context_id_is_returned(client: AgentClient) -> None:
     assert contexts == {first.task.context_id}
 
 
+@pytest.mark.requirement("1.0", "3.4.1b")
 def test_v1_0_3_4_1_a_context_of_the_client_is_kept(client: AgentClient) -> None:
     """As it is; what is answered never has another one."""
     context = str(uuid4())
@@ -40,6 +42,7 @@ def test_v1_0_3_4_1_a_context_of_the_client_is_kept(client: AgentClient) -> None
     assert answer.context_id == context
 
 
+@pytest.mark.requirement("1.0", "3.4.2a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_4_2_every_new_task_has_an_id_of_its_own(client: AgentClient) -> None:
     """Also when the same message comes again."""
@@ -48,12 +51,14 @@ def test_v1_0_3_4_2_every_new_task_has_an_id_of_its_own(client: AgentClient) -> 
     assert all(task.id for task in tasks)
 
 
+@pytest.mark.requirement("1.0", "3.4.2b")
 def test_v1_0_3_4_2_a_client_cannot_choose_the_id_of_a_task(client: AgentClient) -> None:
     """An unknown id is an unknown task in every operation."""
     for operation in (SEND_MESSAGE, SEND_STREAMING_MESSAGE):
         client.expect_error(operation, build_send_request("x", task_id=str(uuid4())), "TaskNotFoundError")
 
 
+@pytest.mark.requirement("1.0", "3.4.3a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_4_3_the_context_follows_from_the_task(client: AgentClient) -> None:
     """A message that names only its task goes on in the task's conversation."""
@@ -63,6 +68,7 @@ def test_v1_0_3_4_3_the_context_follows_from_the_task(client: AgentClient) -> No
     assert {message.context_id for message in done.history or []} == {asking.context_id}
 
 
+@pytest.mark.requirement("1.0", "3.4.3b")
 def test_v1_0_3_4_3_a_task_in_another_context_is_refused(client: AgentClient) -> None:
     """And neither of the two is touched."""
     asking = client.task("hi", skill="ask")
@@ -70,6 +76,7 @@ def test_v1_0_3_4_3_a_task_in_another_context_is_refused(client: AgentClient) ->
     assert client.get(asking.id) == asking
 
 
+@pytest.mark.requirement("1.0", "3.4.3a")
 def test_v1_0_3_4_3_a_task_goes_on_with_both_ids(client: AgentClient) -> None:
     """As clients send them that know both."""
     asking = client.task("hi", skill="ask")
@@ -77,6 +84,7 @@ def test_v1_0_3_4_3_a_task_goes_on_with_both_ids(client: AgentClient) -> None:
     assert said(done) == ["You said yes"]
 
 
+@pytest.mark.requirement("1.0", "3.4.3c")
 def test_v1_0_3_4_3_a_conversation_has_several_tasks(client: AgentClient) -> None:
     """A context without a task begins a new one."""
     first = client.task("one")
@@ -84,6 +92,7 @@ def test_v1_0_3_4_3_a_conversation_has_several_tasks(client: AgentClient) -> Non
     assert (second.context_id, second.id != first.id) == (first.context_id, True)
 
 
+@pytest.mark.requirement("1.0", "3.4.3c")
 def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(client: AgentClient) -> None:
     """By the handler, as far as they are the caller's."""
     if client.dialect_binding.dialect == V0_3_PROTO.name:
@@ -92,6 +101,8 @@ def test_v1_0_3_4_3_tasks_that_a_message_refers_to_can_be_read(client: AgentClie
     assert said(client.task("x", skill="recall", reference_task_ids=[mine.id, theirs.id, "unknown"])) == ["mine"]
 
 
+@pytest.mark.requirement("1.0", "7.6.1a")
+@pytest.mark.requirement("0.3", "4.5")
 def test_v1_0_7_6_1_a_task_that_needs_authorization_has_a_message(client: AgentClient) -> None:
     """In its state, and in the message of its status."""
     task = client.task("x", skill="permit")
@@ -100,6 +111,7 @@ def test_v1_0_7_6_1_a_task_that_needs_authorization_has_a_message(client: AgentC
     assert task.status.message.parts[0].text == "Sign in at https://example.org"
 
 
+@pytest.mark.requirement("1.0", "7.6.1b")
 def test_v1_0_7_6_1_a_task_that_needs_authorization_takes_messages(client: AgentClient) -> None:
     """It goes on with what the caller says."""
     task = client.task("x", skill="permit")
@@ -110,6 +122,7 @@ def test_v1_0_7_6_1_a_task_that_needs_authorization_takes_messages(client: Agent
 WAITING = {TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED}
 
 
+@pytest.mark.requirement("1.0", "11.7b")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("skill", ["ask", "permit"])
 def test_v1_0_11_7_a_stream_of_a_message_ends_where_the_task_waits(client: AgentClient, skill: str) -> None:
@@ -123,6 +136,7 @@ def test_v1_0_11_7_a_stream_of_a_message_ends_where_the_task_waits(client: Agent
     assert last.status.state == TaskState.COMPLETED
 
 
+@pytest.mark.requirement("1.0", "7.6.1b")
 @pytest.mark.usefixtures("socket_only")
 @pytest.mark.parametrize("skill", ["ask", "permit"])
 def test_v1_0_7_6_1_a_subscription_stays_open_while_the_task_waits(client_1_0: AgentClient, skill: str) -> None:

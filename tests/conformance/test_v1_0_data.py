@@ -53,6 +53,7 @@ def documents(client: AgentClient) -> list[object]:
     ]
 
 
+@pytest.mark.requirement("1.0", "5.5a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_5_5_names_are_in_camel_case(client_1_0: AgentClient) -> None:
     """Every member of every answer."""
@@ -61,6 +62,7 @@ def test_v1_0_5_5_names_are_in_camel_case(client_1_0: AgentClient) -> None:
     assert [name for name in names if not re.fullmatch(r"[a-z][a-zA-Z0-9]*", name)] == []
 
 
+@pytest.mark.requirement("1.0", "5.5a")
 def test_v1_0_5_5_enums_are_the_names_of_their_values(client_1_0: AgentClient) -> None:
     """States and roles."""
     found = [(name, value) for document in documents(client_1_0) for name, value in members(document) if name in {"state", "role"}]
@@ -68,6 +70,7 @@ def test_v1_0_5_5_enums_are_the_names_of_their_values(client_1_0: AgentClient) -
     assert all(re.fullmatch(r"(TASK_STATE|ROLE)_[A-Z_]+", str(value)) for _, value in found)
 
 
+@pytest.mark.requirement("1.0", "5.6.1")
 def test_v1_0_5_6_1_moments_are_utc_with_milliseconds(client_1_0: AgentClient) -> None:
     """And every status has one."""
     found = [value for document in documents(client_1_0) for name, value in members(document) if name == "timestamp"]
@@ -75,6 +78,7 @@ def test_v1_0_5_6_1_moments_are_utc_with_milliseconds(client_1_0: AgentClient) -
     assert all(MOMENT.fullmatch(str(value)) for value in found)
 
 
+@pytest.mark.requirement("1.0", "5.6.1")
 @pytest.mark.parametrize("moment", ["2020-01-01T00:00:00Z", "2020-01-01T00:00:00.5Z", "2020-01-01T02:00:00+02:00", "2020-01-01T00:00:00.123456789Z"])
 def test_v1_0_5_6_1_moments_are_read_in_every_form(client_1_0: AgentClient, moment: str) -> None:
     """That the form of protocol buffers allows."""
@@ -96,6 +100,7 @@ LACKING = {
 }
 
 
+@pytest.mark.requirement("1.0", "5.7a")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("change", "place"), LACKING.values(), ids=LACKING.keys())
 def test_v1_0_5_7_what_is_required_must_be_there(client_1_0: AgentClient, change: dict[str, object], place: str) -> None:
@@ -115,6 +120,7 @@ CANNOT_BE: dict[str, tuple[str, str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.requirement("1.0", "3.3.2h")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("method", "path", "params", "place"), CANNOT_BE.values(), ids=CANNOT_BE.keys())
 def test_v1_0_3_3_2_what_no_store_can_look_for_is_refused(
@@ -139,6 +145,7 @@ UNFIT: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.requirement("1.0", "3.3.2h")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("change", "configuration", "place"), UNFIT.values(), ids=UNFIT.keys())
 def test_v1_0_3_3_2_messages_are_checked_before_anything_is_done(
@@ -152,6 +159,7 @@ def test_v1_0_3_3_2_messages_are_checked_before_anything_is_done(
     assert client_1_0.call_wire(LIST_TASKS, ListTasksRequest())["totalSize"] == before
 
 
+@pytest.mark.requirement("1.0", "5.5b")
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_v1_0_5_5_invalid_json_is_refused(client_1_0: AgentClient, number: str) -> None:
     """Also in members that are ignored; inside a string it is text."""
@@ -167,6 +175,7 @@ def test_v1_0_5_5_invalid_json_is_refused(client_1_0: AgentClient, number: str) 
             assert answer.status_code == (400 if code else 200)
 
 
+@pytest.mark.requirement("1.0", "5.7b")
 def test_v1_0_5_7_members_that_are_not_known_are_ignored(client_1_0: AgentClient) -> None:
     """Wherever they stand."""
     future = {**MESSAGE, "mood": "good", "parts": [{"text": "hi", "color": "red"}]}
@@ -175,6 +184,7 @@ def test_v1_0_5_7_members_that_are_not_known_are_ignored(client_1_0: AgentClient
     assert (body.get("result") or body)["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
+@pytest.mark.requirement("1.0", "4.1.6")
 @pytest.mark.parametrize("part", [{}, {"text": "a", "url": "https://example.org"}, {"text": "a", "data": 1}, {"raw": "AA==", "url": "https://e.org"}])
 def test_v1_0_4_1_6_a_part_is_exactly_one_thing(client_1_0: AgentClient, part: object) -> None:
     """Neither two nor none."""
@@ -193,6 +203,7 @@ PARTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.requirement("1.0", "4.1.6")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS.keys())
 def test_v1_0_4_1_6_every_kind_of_part_survives(client_1_0: AgentClient, part: dict[str, Any]) -> None:
@@ -204,12 +215,14 @@ def test_v1_0_4_1_6_every_kind_of_part_survives(client_1_0: AgentClient, part: d
     assert len(CONTENT & set(back)) == 1
 
 
+@pytest.mark.requirement("1.0", "4.1.7")
 def test_v1_0_4_1_7_artifacts_have_ids_and_parts(client_1_0: AgentClient) -> None:
     """Two artifacts that come in pieces are two, each whole."""
     task = client_1_0.task("x", skill="several")
     assert [(each.artifact_id, [part.text for part in each.parts]) for each in task.artifacts or []] == [("one", ["a", "b"]), ("two", ["a", "b"])]
 
 
+@pytest.mark.requirement("1.0", "4.2.2")
 def test_v1_0_4_2_2_pieces_of_an_artifact_say_that_they_are(client_1_0: AgentClient) -> None:
     """The first begins it, the others go on; one that comes whole says that there is no more."""
     pieces, (whole,) = [
@@ -226,6 +239,7 @@ def test_v1_0_4_2_2_pieces_of_an_artifact_say_that_they_are(client_1_0: AgentCli
     assert all(update["taskId"] and update["contextId"] for update in (*pieces, whole))
 
 
+@pytest.mark.requirement("1.0", "3.7")
 def test_v1_0_3_7_results_are_artifacts_and_status_texts_are_messages(client_1_0: AgentClient) -> None:
     """The result of a handler is an artifact; its status text is the message of the status."""
     assert client_1_0.task("hello").artifacts

@@ -40,6 +40,7 @@ INSIDE = re.compile(r"Traceback|\.py|/usr/|/srv/|hunter2|asyncpg|sqlite3|pydanti
 EXTENSIONS = "A2A-Extensions"
 
 
+@pytest.mark.requirement("1.0", "3.3.2a", "3.3.2b")
 def test_v1_0_3_3_2_who_brings_no_credentials_is_refused(client: AgentClient) -> None:
     """With 401 and a challenge that names the scheme."""
     for said in ({}, {"Authorization": "Bearer mallory"}, {"Authorization": "Basic YTpi"}):
@@ -50,6 +51,7 @@ def test_v1_0_3_3_2_who_brings_no_credentials_is_refused(client: AgentClient) ->
         assert response.headers["www-authenticate"].startswith("Bearer")
 
 
+@pytest.mark.requirement("1.0", "3.3.2c")
 def test_v1_0_3_3_2_a_missing_permission_is_in_the_error(client: AgentClient) -> None:
     """With 403, and without information about the task."""
     response = client.with_headers(Authorization="Bearer eve").call_raw(SEND_MESSAGE, build_send_request("x"))
@@ -57,6 +59,8 @@ def test_v1_0_3_3_2_a_missing_permission_is_in_the_error(client: AgentClient) ->
     assert "tasks:write" in response.text
 
 
+@pytest.mark.requirement("1.0", "3.3.2d")
+@pytest.mark.requirement("0.3", "8.2")
 def test_v1_0_3_3_2_a_task_of_another_owner_does_not_exist(client: AgentClient) -> None:
     """The response equals that for an unknown id."""
     task = client.task("x", skill="wait", configuration={"return_immediately": True})
@@ -72,6 +76,7 @@ def test_v1_0_3_3_2_a_task_of_another_owner_does_not_exist(client: AgentClient) 
     client.cancel(task.id)
 
 
+@pytest.mark.requirement("1.0", "3.3.2e", "13.4a")
 def test_v1_0_3_3_2_wrong_parameters_are_listed(client_1_0: AgentClient) -> None:
     """Each has its field path and its problem."""
     wrong = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": 7}, {"text": "a", "url": "b"}, {}]}}
@@ -88,6 +93,7 @@ def test_v1_0_3_3_2_wrong_parameters_are_listed(client_1_0: AgentClient) -> None
     }
 
 
+@pytest.mark.requirement("1.0", "3.3.2g")
 def test_v1_0_3_3_2_what_breaks_inside_stays_inside(client: AgentClient) -> None:
     """The task has failed; no answer has a word of the exception."""
     response = client.call_raw(SEND_MESSAGE, build_send_request("x", skill="break"))
@@ -103,6 +109,8 @@ PUSHES: list[tuple[Operation, WireModel]] = [
 ]
 
 
+@pytest.mark.requirement("1.0", "3.3.4a")
+@pytest.mark.requirement("0.3", "7.6")
 @pytest.mark.parametrize(("operation", "request_"), PUSHES, ids=[operation.name for operation, _ in PUSHES])
 def test_v1_0_3_3_4_webhooks_that_are_not_declared_are_refused(client: AgentClient, operation: Operation, request_: WireModel) -> None:
     """By every operation that has to do with them, and inline in a message."""
@@ -111,6 +119,8 @@ def test_v1_0_3_3_4_webhooks_that_are_not_declared_are_refused(client: AgentClie
     client.at_path("/plain").expect_error(SEND_MESSAGE, inline, "PushNotificationNotSupportedError")
 
 
+@pytest.mark.requirement("1.0", "3.3.4b")
+@pytest.mark.requirement("0.3", "7.2")
 def test_v1_0_3_3_4_streams_that_are_not_declared_are_refused(client: AgentClient) -> None:
     """A message that wants one, and a subscription."""
     plain = client.at_path("/plain")
@@ -118,12 +128,14 @@ def test_v1_0_3_3_4_streams_that_are_not_declared_are_refused(client: AgentClien
     plain.expect_error(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), "UnsupportedOperationError")
 
 
+@pytest.mark.requirement("1.0", "3.3.4c")
 def test_v1_0_3_3_4_an_extended_card_that_is_not_declared_is_refused(client_1_0: AgentClient) -> None:
     """And one that is declared but not there is another matter."""
     client_1_0.at_path("/plain").expect_error(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "UnsupportedOperationError")
     client_1_0.at_path("/promised").expect_error(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), "ExtendedAgentCardNotConfiguredError")
 
 
+@pytest.mark.requirement("1.0", "3.3.4d", "4.6.3b")
 def test_v1_0_3_3_4_a_required_extension_has_to_be_requested(client_1_0: AgentClient) -> None:
     """Another version of it does not count, and there is no fallback to an older one."""
     strict = client_1_0.at_path("/strict")
@@ -132,6 +144,7 @@ def test_v1_0_3_3_4_a_required_extension_has_to_be_requested(client_1_0: AgentCl
     assert strict.with_headers(**{EXTENSIONS: STRICT}).task("x").status.state == TaskState.COMPLETED
 
 
+@pytest.mark.requirement("1.0", "4.6.3a")
 def test_v1_0_4_6_3_an_extension_that_is_not_known_is_ignored(client: AgentClient) -> None:
     """The request goes on without it, and the answer does not name it."""
     response = client.with_headers(**{EXTENSIONS: "https://example.org/unheard-of/v9"}).call_raw(SEND_MESSAGE, build_send_request("x"))
@@ -157,6 +170,7 @@ def provoked(client: AgentClient) -> dict[str, tuple[AgentClient, Operation, Wir
 REACHED = sorted(ERROR_ROWS.keys() - {"InvalidAgentResponseError", "InvalidParamsError", "MethodNotFoundError"})
 
 
+@pytest.mark.requirement("1.0", "3.3.2f", "5.4a")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("name", REACHED)
 def test_v1_0_5_4_every_error_has_its_code_and_its_status(client_1_0: AgentClient, name: str) -> None:
@@ -165,6 +179,7 @@ def test_v1_0_5_4_every_error_has_its_code_and_its_status(client_1_0: AgentClien
     who.expect_error(operation, request, name)
 
 
+@pytest.mark.requirement("1.0", "9.5b", "11.6")
 @pytest.mark.parametrize("name", REACHED)
 def test_v1_0_9_5_every_error_has_a_reason(client_1_0: AgentClient, name: str) -> None:
     """In an ErrorInfo, by the name of the error without its last word, over both bindings (11.6)."""

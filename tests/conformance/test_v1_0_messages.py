@@ -15,6 +15,7 @@ AT_ONCE = {"return_immediately": True}
 KINDS = {"task", "message", "statusUpdate", "artifactUpdate"}
 
 
+@pytest.mark.requirement("1.0", "3.1.1a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_1_a_message_is_answered_with_a_task_or_a_message(client: AgentClient) -> None:
     """The answer is one of the two, and never both."""
@@ -22,6 +23,8 @@ def test_v1_0_3_1_1_a_message_is_answered_with_a_task_or_a_message(client: Agent
     assert isinstance(client.send("Ada", skill="greet"), Message)
 
 
+@pytest.mark.requirement("1.0", "3.1.1b")
+@pytest.mark.requirement("0.3", "6.1")
 @pytest.mark.parametrize("skill", ["echo", "refuse", "break"])
 def test_v1_0_3_1_1_a_task_that_has_ended_takes_no_message(client: AgentClient, skill: str) -> None:
     """Whatever its end was."""
@@ -30,17 +33,21 @@ def test_v1_0_3_1_1_a_task_that_has_ended_takes_no_message(client: AgentClient, 
     client.expect_error(SEND_STREAMING_MESSAGE, build_send_request("more", task_id=task.id), "UnsupportedOperationError")
 
 
+@pytest.mark.requirement("1.0", "3.1.1c")
 def test_v1_0_3_1_1_a_media_type_that_the_skill_does_not_take_is_refused(client: AgentClient) -> None:
     """With the error that the specification names for it."""
     client.expect_error(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")
 
 
+@pytest.mark.requirement("1.0", "3.1.1c")
 def test_v1_0_3_1_1_a_message_to_an_unknown_task_is_refused(client: AgentClient) -> None:
     """The task does not exist, so it cannot go on."""
     client.expect_error(SEND_MESSAGE, build_send_request("x", task_id="unknown"), "TaskNotFoundError")
     client.expect_error(SEND_STREAMING_MESSAGE, build_send_request("x", task_id="unknown"), "TaskNotFoundError")
 
 
+@pytest.mark.requirement("1.0", "3.1.2a")
+@pytest.mark.requirement("0.3", "7.2")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_2_a_stream_of_a_message_has_one_event(client: AgentClient) -> None:
     """The message, and then the stream is over."""
@@ -48,6 +55,8 @@ def test_v1_0_3_1_2_a_stream_of_a_message_has_one_event(client: AgentClient) -> 
     assert event.message is not None
 
 
+@pytest.mark.requirement("1.0", "3.1.2b")
+@pytest.mark.requirement("0.3", "7.2")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(("skill", "end"), [("count", "COMPLETED"), ("break", "FAILED"), ("refuse", "REJECTED")])
 def test_v1_0_3_1_2_a_stream_of_a_task_goes_from_the_task_to_its_end(client: AgentClient, skill: str, end: str) -> None:
@@ -60,12 +69,15 @@ def test_v1_0_3_1_2_a_stream_of_a_task_goes_from_the_task_to_its_end(client: Age
     assert not [event for event in updates[:-1] if event.status_update and event.status_update.status.state == TaskState[end]]
 
 
+@pytest.mark.requirement("1.0", "3.1.2c")
 def test_v1_0_3_1_2_a_stream_sends_chunks_at_once(client_1_0: AgentClient) -> None:
     """Chunks come one by one, not all at the end."""
     chunks = [event for event in client_1_0.stream("3", skill="tick") if event.artifact_update]
     assert len(chunks) >= 3
 
 
+@pytest.mark.requirement("1.0", "3.2.2a")
+@pytest.mark.requirement("0.3", "7.1")
 def test_v1_0_3_2_2_a_blocking_send_waits_for_the_end(client: AgentClient) -> None:
     """By default, with all artifacts and the newest status."""
     for configuration in (None, {"return_immediately": False}):
@@ -74,12 +86,14 @@ def test_v1_0_3_2_2_a_blocking_send_waits_for_the_end(client: AgentClient) -> No
         assert [part.text for artifact in task.artifacts or [] for part in artifact.parts] == ["0", "1", "2"]
 
 
+@pytest.mark.requirement("1.0", "3.2.2a")
 @pytest.mark.parametrize(("skill", "state"), [("ask", TaskState.INPUT_REQUIRED), ("permit", TaskState.AUTH_REQUIRED), ("refuse", TaskState.REJECTED)])
 def test_v1_0_3_2_2_a_blocking_send_returns_where_the_task_stops(client: AgentClient, skill: str, state: TaskState) -> None:
     """Also where the task waits for the caller, or is refused."""
     assert client.task("x", skill=skill).status.state == state
 
 
+@pytest.mark.requirement("1.0", "3.1.1a", "3.2.2b")
 def test_v1_0_3_2_2_an_immediate_send_does_not_wait(client: AgentClient) -> None:
     """The task that comes back is still under way, and can be asked for."""
     began = time.monotonic()
@@ -90,6 +104,7 @@ def test_v1_0_3_2_2_an_immediate_send_does_not_wait(client: AgentClient) -> None
     client.cancel(task.id)
 
 
+@pytest.mark.requirement("1.0", "3.2.2b")
 def test_v1_0_3_2_2_an_immediate_send_changes_nothing_for_messages_and_streams(client: AgentClient) -> None:
     """A message comes as ever, and a stream goes on to the end."""
     assert isinstance(client.send("Ada", skill="greet", configuration=AT_ONCE), Message)
@@ -98,6 +113,7 @@ def test_v1_0_3_2_2_an_immediate_send_changes_nothing_for_messages_and_streams(c
     assert last.status_update.status.state == TaskState.COMPLETED
 
 
+@pytest.mark.requirement("1.0", "3.2.3")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_2_3_an_event_is_exactly_one_thing(client_1_0: AgentClient) -> None:
     """A task, a message, or one of the two kinds of updates."""
@@ -106,6 +122,8 @@ def test_v1_0_3_2_3_an_event_is_exactly_one_thing(client_1_0: AgentClient) -> No
             assert len(KINDS & set(event)) == len(event) == 1
 
 
+@pytest.mark.requirement("1.0", "3.2.4")
+@pytest.mark.requirement("0.3", "7.3")
 def test_v1_0_3_2_4_the_length_of_the_history_is_the_clients_choice(client: AgentClient) -> None:
     """Unset gives all, 0 gives no member at all, a number the newest of them."""
     asking = client.task("hi", skill="ask")
@@ -118,6 +136,7 @@ def test_v1_0_3_2_4_the_length_of_the_history_is_the_clients_choice(client: Agen
     assert "history" not in client.task("x", configuration={"history_length": 0}).to_dict()
 
 
+@pytest.mark.requirement("1.0", "3.2.6")
 def test_v1_0_3_2_6_names_of_service_parameters_have_no_case(client_1_0: AgentClient) -> None:
     """A version is found in whatever case its name is written."""
     for name in ("a2a-version", "A2A-VERSION", "opvs-Version"):

@@ -54,6 +54,8 @@ def requests(task_id: str) -> list[tuple[Operation, WireModel]]:
     ]
 
 
+@pytest.mark.requirement("1.0", "3.3.2a", "7.4")
+@pytest.mark.requirement("0.3", "4.4")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_7_4_every_operation_wants_credentials(client: AgentClient) -> None:
     """None responds without them, and no error discloses more; the public card needs none."""
@@ -69,6 +71,7 @@ def test_v1_0_7_4_every_operation_wants_credentials(client: AgentClient) -> None
     assert client.http.get("/.well-known/agent-card.json").status_code == 200
 
 
+@pytest.mark.requirement("1.0", "3.3.2d", "13.1")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_13_1_a_task_belongs_to_its_owner(client: AgentClient) -> None:
     """By no operation; each says that there is no such task."""
@@ -79,6 +82,7 @@ def test_v1_0_13_1_a_task_belongs_to_its_owner(client: AgentClient) -> None:
     assert client.cancel(task.id).status.state == TaskState.CANCELED
 
 
+@pytest.mark.requirement("1.0", "13.1")
 def test_v1_0_13_1_a_context_belongs_to_its_owner(client: AgentClient) -> None:
     """The context id of another owner starts a new context without the tasks of the other."""
     task = client.task("mine")
@@ -90,6 +94,7 @@ def test_v1_0_13_1_a_context_belongs_to_its_owner(client: AgentClient) -> None:
         assert [each.id for each in client.list(context_id=task.context_id).tasks] == [task.id]
 
 
+@pytest.mark.requirement("1.0", "13.4b")
 @pytest.mark.parametrize("path", ["/", "/message:send", "/message:stream", "/v1/message:send", "/tasks/t/pushNotificationConfigs"])
 def test_v1_0_13_4_requests_have_a_limit(agent_place: httpx.Client, path: str) -> None:
     """A larger body is refused without being read."""
@@ -97,6 +102,7 @@ def test_v1_0_13_4_requests_have_a_limit(agent_place: httpx.Client, path: str) -
     assert response.status_code == 413
 
 
+@pytest.mark.requirement("1.0", "13.4b")
 @pytest.mark.parametrize("path", ["/", "/message:send", "/v1/message:send"])
 @pytest.mark.parametrize("depth", [500, 10_000, 45_000])
 def test_v1_0_13_4_requests_have_a_limit_of_depth(agent_place: httpx.Client, path: str, depth: int) -> None:
@@ -108,6 +114,7 @@ def test_v1_0_13_4_requests_have_a_limit_of_depth(agent_place: httpx.Client, pat
     assert "error" in response.json() or "code" in response.json()
 
 
+@pytest.mark.requirement("1.0", "13.4b")
 def test_v1_0_13_4_media_types_that_nobody_expects_are_refused(client: AgentClient) -> None:
     """Of requests, and of what is in them."""
     client.expect_error(SEND_MESSAGE, build_send_request("text", skill="picture"), "ContentTypeNotSupportedError")

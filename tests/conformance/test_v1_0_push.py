@@ -64,6 +64,8 @@ def listed(client: AgentClient, task: Task) -> list[str | None]:
     return [each.id for each in answer.configs or []]
 
 
+@pytest.mark.requirement("1.0", "3.1.7")
+@pytest.mark.requirement("0.3", "7.6")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_7_a_webhook_stays_until_it_is_deleted(client: AgentClient) -> None:
     """It is returned as it was created, and can be read at any time."""
@@ -73,6 +75,7 @@ def test_v1_0_3_1_7_a_webhook_stays_until_it_is_deleted(client: AgentClient) -> 
     client.cancel(task.id)
 
 
+@pytest.mark.requirement("1.0", "3.1.7")
 def test_v1_0_3_1_7_a_webhook_of_an_unknown_task_is_refused(client: AgentClient) -> None:
     """There is no task that it could hear of."""
     request = TaskPushNotificationConfig(task_id="unknown", id="p-1", url=HOOK)
@@ -87,6 +90,7 @@ NEVER_CALLED: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
+@pytest.mark.requirement("1.0", "3.3.2h")
 @pytest.mark.parametrize(("change", "place"), NEVER_CALLED.values(), ids=NEVER_CALLED.keys())
 def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set(
     client_1_0: AgentClient, change: dict[str, object], place: str
@@ -102,6 +106,8 @@ def test_v1_0_3_3_2_a_webhook_that_can_never_be_called_is_refused_when_it_is_set
     client_1_0.cancel(task.id)
 
 
+@pytest.mark.requirement("1.0", "3.1.8a", "3.1.8b")
+@pytest.mark.requirement("0.3", "7.6")
 def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(client: AgentClient) -> None:
     """With its address and its settings, and one that is not there is not found."""
     task = running(client)
@@ -113,6 +119,7 @@ def test_v1_0_3_1_8_a_webhook_is_read_with_what_it_was_made_of(client: AgentClie
     client.cancel(task.id)
 
 
+@pytest.mark.requirement("1.0", "3.1.8b")
 def test_v1_0_3_1_8_nobody_else_reads_a_webhook(client: AgentClient) -> None:
     """For others there is no such task, whatever they ask about its webhooks."""
     task = running(client)
@@ -128,6 +135,8 @@ def test_v1_0_3_1_8_nobody_else_reads_a_webhook(client: AgentClient) -> None:
     client.cancel(task.id)
 
 
+@pytest.mark.requirement("1.0", "3.1.9")
+@pytest.mark.requirement("0.3", "7.6")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_9_all_webhooks_are_listed(client: AgentClient) -> None:
     """All that are active, and none that was deleted."""
@@ -140,6 +149,8 @@ def test_v1_0_3_1_9_all_webhooks_are_listed(client: AgentClient) -> None:
     client.cancel(task.id)
 
 
+@pytest.mark.requirement("1.0", "3.1.10")
+@pytest.mark.requirement("0.3", "7.6")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(client: AgentClient) -> None:
     """For good, and deleting it again changes nothing; a task that is not there is not found."""
@@ -154,6 +165,7 @@ def test_v1_0_3_1_10_a_webhook_that_is_deleted_is_gone(client: AgentClient) -> N
     client.cancel(task.id)
 
 
+@pytest.mark.requirement("1.0", "3.1.7", "4.3.3a", "4.3.3b", "13.2a")
 @pytest.mark.anyio
 @pytest.mark.parametrize("is_jsonrpc", [True, False], ids=["jsonrpc", "http"])
 async def test_v1_0_4_3_3_a_webhook_gets_the_events_of_a_stream(is_jsonrpc: bool) -> None:  # noqa: FBT001 - a table
@@ -173,6 +185,7 @@ async def test_v1_0_4_3_3_a_webhook_gets_the_events_of_a_stream(is_jsonrpc: bool
     assert [event["artifactUpdate"]["artifact"]["parts"][0]["text"] for event in events if "artifactUpdate" in event] == ["0", "1", "2"]
 
 
+@pytest.mark.requirement("1.0", "13.2b")
 @pytest.mark.parametrize(
     "url",
     ["https://127.0.0.1/h", "https://10.0.0.1/h", "https://172.16.0.1/h", "https://192.168.1.1/h", "https://169.254.169.254/h", "https://[::1]/h"],
@@ -186,6 +199,7 @@ def test_v1_0_13_2_a_webhook_inside_our_network_is_refused(client: AgentClient, 
     client.cancel(task.id)
 
 
+@pytest.mark.requirement("1.0", "13.2b")
 def test_v1_0_13_2_credentials_of_a_webhook_are_secrets(client: AgentClient) -> None:
     """No operation returns them."""
     task = running(client)

@@ -16,6 +16,7 @@ from a2a_contract.v1_0 import StreamResponse, TaskState
 AT_ONCE = {"return_immediately": True}
 
 
+@pytest.mark.requirement("1.0", "3.5.2a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_5_2_events_come_in_the_order_in_which_they_happened(client: AgentClient) -> None:
     """Their numbers grow by one, and so do the chunks in them."""
@@ -33,6 +34,7 @@ def _listen(client: AgentClient, task_id: str, events: list[tuple[str | None, St
             return
 
 
+@pytest.mark.requirement("1.0", "3.5.2b")
 @pytest.mark.usefixtures("socket_only")
 def test_v1_0_3_5_2_all_streams_of_a_task_bring_the_same(client: AgentClient) -> None:
     """The same events in the same order; one that is closed disturbs neither the others nor the task."""
@@ -55,6 +57,7 @@ def test_v1_0_3_5_2_all_streams_of_a_task_bring_the_same(client: AgentClient) ->
     assert client.get(task.id).status.state == TaskState.COMPLETED
 
 
+@pytest.mark.requirement("1.0", "3.5.2c")
 @pytest.mark.usefixtures("socket_only")
 def test_v1_0_3_5_2_a_task_outlives_its_streams(client_1_0: AgentClient) -> None:
     """The task completes without any reader."""
@@ -68,6 +71,8 @@ def test_v1_0_3_5_2_a_task_outlives_its_streams(client_1_0: AgentClient) -> None
     assert state == TaskState.COMPLETED
 
 
+@pytest.mark.requirement("1.0", "3.5.2a")
+@pytest.mark.requirement("0.3", "7.10a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_5_2_a_client_that_comes_back_misses_nothing(client: AgentClient) -> None:
     """With the number of the last event that it has heard it gets exactly the rest."""

@@ -20,6 +20,8 @@ def lists(client: AgentClient) -> AgentClient:
     return client
 
 
+@pytest.mark.requirement("1.0", "3.1.3")
+@pytest.mark.requirement("0.3", "7.3")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_3_a_task_is_read_as_it_is_now(client: AgentClient) -> None:
     """With its state, artifacts and history; one that is not there is not found."""
@@ -28,6 +30,8 @@ def test_v1_0_3_1_3_a_task_is_read_as_it_is_now(client: AgentClient) -> None:
     client.expect_error(GET_TASK, GetTaskRequest(id="unknown"), "TaskNotFoundError")
 
 
+@pytest.mark.requirement("1.0", "3.1.4a")
+@pytest.mark.requirement("0.3", "7.4b")
 def test_v1_0_3_1_4_artifacts_are_listed_only_on_request(client: AgentClient) -> None:
     """Otherwise the member is absent."""
     context = lists(client).task("hello").context_id
@@ -38,6 +42,7 @@ def test_v1_0_3_1_4_artifacts_are_listed_only_on_request(client: AgentClient) ->
     assert task["artifacts"][0]["parts"][0]["text"] == "hello"
 
 
+@pytest.mark.requirement("1.0", "3.1.4g")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_4_a_task_without_artifacts_has_an_empty_list_of_them(client_1_0: AgentClient) -> None:
     """The text and the data of the task make no difference."""
@@ -48,6 +53,7 @@ def test_v1_0_3_1_4_a_task_without_artifacts_has_an_empty_list_of_them(client_1_
     assert "artifacts" not in task
 
 
+@pytest.mark.requirement("1.0", "3.1.4b")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_4_the_token_of_the_next_page_is_always_there(client_1_0: AgentClient) -> None:
     """Empty on the last page, and when there is nothing at all."""
@@ -58,6 +64,8 @@ def test_v1_0_3_1_4_the_token_of_the_next_page_is_always_there(client_1_0: Agent
     assert (page["nextPageToken"], page["pageSize"], page["totalSize"]) == ("", 50, 1)
 
 
+@pytest.mark.requirement("1.0", "3.1.4e")
+@pytest.mark.requirement("0.3", "7.4a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_4_the_newest_change_is_listed_first(client: AgentClient) -> None:
     """A task that goes on after others have come moves to the front."""
@@ -72,6 +80,7 @@ def test_v1_0_3_1_4_the_newest_change_is_listed_first(client: AgentClient) -> No
     assert moments == sorted(moments, reverse=True)
 
 
+@pytest.mark.requirement("1.0", "3.1.4d")
 def test_v1_0_3_1_4_pages_have_no_gaps_while_tasks_come(client: AgentClient) -> None:
     """A cursor goes on where the page ended, whatever has come in front of it."""
     context = str(uuid4())
@@ -84,6 +93,7 @@ def test_v1_0_3_1_4_pages_have_no_gaps_while_tasks_come(client: AgentClient) -> 
     assert not third.next_page_token
 
 
+@pytest.mark.requirement("1.0", "3.1.4f")
 def test_v1_0_3_1_4_a_list_has_what_its_filters_say(client: AgentClient) -> None:
     """Tasks of a conversation, in a state, changed after a moment."""
     context = str(uuid4())
@@ -95,6 +105,7 @@ def test_v1_0_3_1_4_a_list_has_what_its_filters_say(client: AgentClient) -> None
     assert asking.id in {task.id for task in after}
 
 
+@pytest.mark.requirement("1.0", "3.1.4f", "3.3.2e")
 @pytest.mark.parametrize(
     "wrong", [{"pageSize": 150, "historyLength": -5}, {"pageSize": 0, "status": "TASK_STATE_RUNNING", "pageToken": "?!"}, {"pageToken": "?!"}]
 )
@@ -110,6 +121,8 @@ def test_v1_0_3_1_4_wrong_filters_are_field_errors(client_1_0: AgentClient, wron
     assert parse_field_errors(response, client_1_0.dialect_binding) == list(wrong)
 
 
+@pytest.mark.requirement("1.0", "3.1.4c")
+@pytest.mark.requirement("0.3", "7.4a")
 def test_v1_0_3_1_4_a_list_has_the_callers_tasks_only(client: AgentClient) -> None:
     """With and without a filter."""
     task = lists(client).task("mine")
@@ -118,6 +131,8 @@ def test_v1_0_3_1_4_a_list_has_the_callers_tasks_only(client: AgentClient) -> No
         assert task.id not in {each.id for each in client.bob.list(**query).tasks}
 
 
+@pytest.mark.requirement("1.0", "3.1.5")
+@pytest.mark.requirement("0.3", "7.5")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_5_cancel_gives_the_task_as_it_is_then(client: AgentClient) -> None:
     """A task that runs is stopped, one that waits for the caller too."""
@@ -127,6 +142,8 @@ def test_v1_0_3_1_5_cancel_gives_the_task_as_it_is_then(client: AgentClient) -> 
         assert client.get(task.id).status.state == TaskState.CANCELED
 
 
+@pytest.mark.requirement("1.0", "3.1.5", "3.3.1")
+@pytest.mark.requirement("0.3", "7.5")
 @pytest.mark.parametrize("skill", ["echo", "break", "refuse", "wait"])
 def test_v1_0_3_1_5_a_task_that_has_ended_is_not_canceled(client: AgentClient, skill: str) -> None:
     """Whatever its end was, being canceled included; so canceling twice changes nothing (3.3.1)."""
@@ -137,6 +154,8 @@ def test_v1_0_3_1_5_a_task_that_has_ended_is_not_canceled(client: AgentClient, s
     client.expect_error(CANCEL_TASK, CancelTaskRequest(id="unknown"), "TaskNotFoundError")
 
 
+@pytest.mark.requirement("1.0", "3.1.6a")
+@pytest.mark.requirement("0.3", "7.10a")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_1_6_a_subscription_begins_with_the_task_and_ends_with_it(client: AgentClient) -> None:
     """Earlier changes are in the first event, later ones in those that follow."""
@@ -152,6 +171,8 @@ def test_v1_0_3_1_6_a_subscription_begins_with_the_task_and_ends_with_it(client:
     assert last.status.state == TaskState.COMPLETED
 
 
+@pytest.mark.requirement("1.0", "3.1.6b", "11.3.2")
+@pytest.mark.requirement("0.3", "7.10a")
 @pytest.mark.parametrize("skill", ["echo", "break", "refuse"])
 def test_v1_0_3_1_6_there_is_no_subscription_to_a_task_that_has_ended(client: AgentClient, skill: str) -> None:
     """That is not supported; to one that is not there it is not found."""
@@ -160,6 +181,7 @@ def test_v1_0_3_1_6_there_is_no_subscription_to_a_task_that_has_ended(client: Ag
     client.expect_error(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="unknown"), "TaskNotFoundError")
 
 
+@pytest.mark.requirement("1.0", "3.3.1")
 def test_v1_0_3_3_1_reading_changes_nothing(client: AgentClient) -> None:
     """A task that is read twice is the same twice, and so is a list."""
     task = client.task("hello")

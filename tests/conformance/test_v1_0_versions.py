@@ -19,6 +19,7 @@ MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
 OLD_MESSAGE = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}
 
 
+@pytest.mark.requirement("1.0", "3.6")
 def test_v1_0_3_6_patch_numbers_make_no_difference(client_1_0: AgentClient) -> None:
     """In requests; and cards of 1.0 name none."""
     assert client_1_0.with_headers(a2a_version="1.0.9").task("x").status.state == TaskState.COMPLETED
@@ -26,6 +27,7 @@ def test_v1_0_3_6_patch_numbers_make_no_difference(client_1_0: AgentClient) -> N
     assert {each["protocolVersion"] for each in card["supportedInterfaces"]} == {"1.0", "0.3"}
 
 
+@pytest.mark.requirement("1.0", "3.6.1")
 def test_v1_0_3_6_1_the_version_may_be_in_the_query(agent_place: httpx.Client) -> None:
     """As in the header; section 3.2.6: in any case."""
     for version, status in (("1.0", 200), ("0.5", 400)):
@@ -34,6 +36,7 @@ def test_v1_0_3_6_1_the_version_may_be_in_the_query(agent_place: httpx.Client) -
             assert response.status_code == status
 
 
+@pytest.mark.requirement("1.0", "3.6.2b")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_3_6_2_a_version_that_is_not_spoken_is_refused(client: AgentClient) -> None:
     """With its own error, and with those that are."""
@@ -56,6 +59,7 @@ ELSEWHERE: dict[str, tuple[str, str, str, str, str]] = {
 }
 
 
+@pytest.mark.requirement("1.0", "3.6.2d")
 @pytest.mark.parametrize(("below", "verb", "path", "version", "spoken"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
 def test_v1_0_3_6_2_a_version_of_another_surface_is_refused_at_every_path(below: str, verb: str, path: str, version: str, spoken: str) -> None:
     """The error lists the versions of the surface."""
@@ -68,6 +72,7 @@ def test_v1_0_3_6_2_a_version_of_another_surface_is_refused_at_every_path(below:
     assert "-32009" in response.text or "VERSION_NOT_SUPPORTED" in response.text
 
 
+@pytest.mark.requirement("1.0", "3.6.2a")
 def test_v1_0_3_6_2_the_version_decides_how_a_request_is_read(agent_place: httpx.Client) -> None:
     """One method that only one of the versions has is not found in the other, and answers have the form of their version."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": OLD_MESSAGE}}
@@ -79,6 +84,7 @@ def test_v1_0_3_6_2_the_version_decides_how_a_request_is_read(agent_place: httpx
     assert set(agent_place.post("/", json=current, headers={**ADA, "A2A-Version": "1.0"}).json()["result"]) == {"task"}
 
 
+@pytest.mark.requirement("1.0", "3.6.2c")
 @pytest.mark.parametrize("said", [{}, {"A2A-Version": ""}, {"A2A-Version": "  "}], ids=["none", "empty", "blank"])
 def test_v1_0_3_6_2_no_version_means_0_3_where_0_3_has_the_name(agent_place: httpx.Client, said: dict[str, str]) -> None:
     """Methods and paths of 0.3 are 0.3; those that only 1.0 has are 1.0."""
@@ -90,6 +96,8 @@ def test_v1_0_3_6_2_no_version_means_0_3_where_0_3_has_the_name(agent_place: htt
     assert "task" in agent_place.post("/", json=new, headers={**ADA, **said}).json()["result"]
 
 
+@pytest.mark.requirement("1.0", "5.1")
+@pytest.mark.requirement("0.3", "3.4.1")
 @pytest.mark.usefixtures("everywhere")
 def test_v1_0_5_1_every_way_of_talking_does_the_same(agent_place: httpx.Client) -> None:
     """One scenario over all dialects and bindings gives the same tasks, but for their ids and times."""
@@ -109,11 +117,13 @@ def _scenario(talker: DialectClient) -> list[object]:
     return [*results, [kind for kind in kinds if kind != "status"]]
 
 
+@pytest.mark.requirement("1.0", "5.1")
 def test_v1_0_5_1_every_operation_is_there_over_every_binding(client_1_0: AgentClient) -> None:
     """All that the specification has."""
     assert [name for name, operation in OPERATIONS.items() if "v1_0" in operation.calls and not client_1_0.dialect_binding.has(operation)] == []
 
 
+@pytest.mark.requirement("1.0", "5.2")
 @pytest.mark.usefixtures("socket_only")
 def test_v1_0_5_2_every_interface_on_the_card_answers(agent_place: httpx.Client) -> None:
     """In its binding and its version, at its address; and the first one is 1.0."""
@@ -146,6 +156,7 @@ METHODS = {
 }
 
 
+@pytest.mark.requirement("1.0", "5.3")
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("method", METHODS)
 def test_v1_0_5_3_every_operation_has_its_method_and_its_path(agent_place: httpx.Client, method: str) -> None:

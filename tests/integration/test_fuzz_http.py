@@ -29,7 +29,11 @@ from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
 # The agent runs in a thread of this process and draws its random numbers while hypothesis looks after those of strategies.
-pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies"),
+    pytest.mark.requirement("1.0", "13.4a"),
+    pytest.mark.requirement("0.3", "10.2"),
+]
 
 INSIDE = re.compile(r"Traceback|File \\?\"|site-packages|a2a_runtime|a2a_contract|pydantic|litestar|asyncio|\.py\b", re.IGNORECASE)
 EVERY_METHOD = sorted({method for name in (V1_0.name, V0_3.name) for method in METHODS[name]})

@@ -277,6 +277,7 @@ def test_a_websocket_is_rejected(client: TestClient[Any]) -> None:
             client.websocket_connect(path).__enter__()
 
 
+@pytest.mark.requirement("1.0", "3.3.2g")
 def test_an_unexpected_error_has_a_fixed_text(caplog: pytest.LogCaptureFixture) -> None:
     """The details are in the log only."""
 

@@ -74,6 +74,7 @@ def hub_of(app: Litestar) -> EventHub:
     return runtime.engine.hub
 
 
+@pytest.mark.requirement("1.0", "3.1.2c")
 def test_events_are_sent_when_they_happen(talker: DialectClient) -> None:
     """They are not buffered until the end of the stream."""
     moments = [time.monotonic() for _ in talker.events(SEND_STREAMING_MESSAGE, build_send_request("4", skill="tick"))]

@@ -47,6 +47,8 @@ from a2a_runtime.surface import AuthorizationPolicy, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 
+pytestmark = pytest.mark.requirement("1.0", "13.1")
+
 HOOK = "https://hooks.example.org/a2a"
 ADA_TOKEN = ISSUER.issue_token("ada", org="acme")
 INTRUDERS = {

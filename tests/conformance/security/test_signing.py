@@ -22,7 +22,7 @@ from a2a_runtime.crypto.card_signatures import CardSigner, InvalidSignatureError
 from a2a_runtime.crypto.keys import PrivateKey, SigningKey
 from a2a_runtime.surface import Surface
 
-pytestmark = [pytest.mark.anyio, pytest.mark.peer]
+pytestmark = [pytest.mark.anyio, pytest.mark.peer, pytest.mark.requirement("1.0", "8.4")]
 
 SDK = "a2a-sdk-1.3.0"
 

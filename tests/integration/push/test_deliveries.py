@@ -27,7 +27,7 @@ from a2a_runtime.testing.agent import run_agent
 from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.requirement("0.3", "6.8")]
 
 
 async def test_every_event_arrives_once_and_in_order(store: Store) -> None:

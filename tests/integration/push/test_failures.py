@@ -19,7 +19,7 @@ from a2a_runtime.testing.resolver import TableResolver
 from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.requirement("1.0", "4.3.3b")]
 
 
 @pytest.mark.parametrize("status", [410, 404])
