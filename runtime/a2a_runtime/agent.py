@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypedDict, TypeVar, Unpack, overload
 
@@ -21,6 +22,8 @@ from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
 from a2a_runtime.auth.gate import SchemeRequirement, to_security_requirement
 from a2a_runtime.caller import Caller
+from a2a_runtime.execution.injection import ProcessDependencies
+from a2a_runtime.execution.providers import CONTEXT, Provider
 from a2a_runtime.execution.skill import Handler, ReplyKind, Skill
 from a2a_runtime.skills.contract import AnyContract
 
@@ -119,7 +122,7 @@ class SkillOverride:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Agent:
-    """An agent. Add its skills before it is mounted."""
+    """An agent. Add its skills and dependencies before it is mounted."""
 
     name: str
     description: str = ""
@@ -135,6 +138,7 @@ class Agent:
     documentation_url: str | None = None
     icon_url: str | None = None
     _skills: dict[str, SkillDefinition] = field(default_factory=dict[str, SkillDefinition], init=False, repr=False)
+    _providers: dict[str, Provider] = field(default_factory=dict[str, Provider], init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.version.strip():
@@ -188,6 +192,38 @@ class Agent:
         )
         self._skills[skill_id] = declared
         return declared
+
+    def provide(self, **functions: Callable[..., object]) -> None:
+        """Declare dependencies that live as long as the process; handlers take them by parameter name, see ``execution.providers``."""
+        self._declare(functions, per_run=False)
+
+    def provide_per_run(self, **functions: Callable[..., object]) -> None:
+        """Declare dependencies that are opened for each run of a handler that takes them, and closed at its end."""
+        self._declare(functions, per_run=True)
+
+    @contextmanager
+    def override(self, **functions: Callable[..., object]) -> Iterator[None]:
+        """Replace dependencies, for tests: apps that start inside of this context use the given functions."""
+        before = dict(self._providers)
+        if unknown := functions.keys() - before.keys():
+            raise ValueError(f"agent {self.name!r}: override: no dependency {', '.join(sorted(unknown))}; known: {', '.join(before) or 'none'}")
+        self._providers.update({name: replace(before[name], function=function) for name, function in functions.items()})
+        try:
+            yield
+        finally:
+            self._providers.update(before)
+
+    def build_dependencies(self) -> ProcessDependencies:
+        """Build the dependencies of a process, or raise ``ValueError`` if they do not fit each other."""
+        return ProcessDependencies(dict(self._providers))
+
+    def _declare(self, functions: Mapping[str, Callable[..., object]], *, per_run: bool) -> None:
+        for name, function in functions.items():
+            if name in self._providers or name == CONTEXT:
+                raise ValueError(f"agent {self.name!r}: dependency {name!r}: the name is taken; use another, or agent.override({name}=…) in tests")
+            if not callable(function):
+                raise TypeError(f"agent {self.name!r}: dependency {name!r}: {function!r} is not a function; pass the function itself, or a lambda")
+            self._providers[name] = Provider(name, function, per_run)
 
     def resolve_input_modes(self, skill: SkillDefinition) -> Sequence[str]:
         """Return the input media types of a skill, or those of the agent."""

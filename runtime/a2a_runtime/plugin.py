@@ -13,9 +13,9 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 from litestar import Litestar, MediaType, Response, get
 from litestar.config.app import AppConfig
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 AGENT_PATH = "/agent"
 """Path of an agent in an app of a host, which keeps its root."""
+
+LifespanManager: TypeAlias = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 LIVE_PATH, READY_PATH, HEALTH_PATH = "/livez", "/ready", "/health"
 
@@ -132,7 +134,7 @@ class A2APlugin(InitPlugin):
                     for dispatcher in dispatchers:
                         dispatcher.stop()
 
-        app_config.lifespan.append(lifespan)
+        start_last(app_config, lifespan)
         return app_config
 
     async def check_store(self) -> None:
@@ -158,6 +160,19 @@ class A2APlugin(InitPlugin):
                 yield
             finally:
                 health_routes.is_ready = False
+
+
+def start_last(app_config: AppConfig, manager: LifespanManager) -> None:
+    """Add a lifespan that starts after those of all plugins, also of plugins behind this one, and stops before them."""
+    managers = app_config.lifespan
+
+    @asynccontextmanager
+    async def append(_app: Litestar) -> AsyncGenerator[None, None]:
+        if manager not in managers:  # an app may be started twice
+            managers.append(manager)  # the app is just walking through this list
+        yield
+
+    managers.append(append)
 
 
 def _jwks_route(jwks: bytes) -> HTTPRouteHandler:
@@ -227,7 +242,7 @@ class GcTuningPlugin(InitPlugin):
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Tune the collector in the last lifespan of the app."""
-        app_config.lifespan.append(_tune_gc)
+        start_last(app_config, _tune_gc)
         return app_config
 
 

@@ -147,7 +147,8 @@ class AgentRuntime:
                 ),
             )
             notifier = TeeNotifier(self._push_sender, notifier)
-        self.engine = Engine(self.store, collect_skills(surfaces), EngineOptions(settings, clock, notifier, self._http_client))
+        self._dependencies = {surface.agent: surface.agent.build_dependencies() for surface in surfaces}
+        self.engine = Engine(self.store, collect_skills(surfaces, self._dependencies), EngineOptions(settings, clock, notifier, self._http_client))
         dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher)
         self.service = Service(dependencies)
         self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
@@ -164,6 +165,8 @@ class AgentRuntime:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._http_client.close)
+            for dependencies in self._dependencies.values():  # open before the first run, and until the last one has ended
+                await dependencies.open(stack)
             await stack.enter_async_context(self.engine)
             if self._push_sender is not None:
                 await stack.enter_async_context(self._push_sender)

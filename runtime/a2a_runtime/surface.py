@@ -20,6 +20,7 @@ from a2a_runtime.auth.gate import AuthGate, DescribableGate, Gate, OpenGate
 from a2a_runtime.auth.host import HostAuthenticator, HostCaller
 from a2a_runtime.auth.rate_limit import RateLimiter
 from a2a_runtime.caller import Caller, SurfaceKey
+from a2a_runtime.execution.injection import ProcessDependencies
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
 
@@ -156,6 +157,7 @@ class Surface:
             raise ValueError(f"{self}: no skill; add skills before mounting the agent")
         if self.override is not None and len(self.skills) != 1:
             raise ValueError(f"{self}: override: is for one skill, but the surface has {len(self.skills)}; choose one with only=")
+        self._check_dependencies()
 
     def _check_answer_within(self) -> None:
         for name, problem in invalid_numbers(self):
@@ -206,6 +208,14 @@ class Surface:
         """Alternatives of what a caller has to present."""
         return self.gate.security_requirements() if isinstance(self.gate, DescribableGate) else self.agent.security_requirements
 
+    def _check_dependencies(self) -> None:
+        try:
+            dependencies = self.agent.build_dependencies()
+            for skill in self.skills.values():
+                dependencies.bind(skill.skill)
+        except ValueError as error:
+            raise ValueError(f"{self}: {error}") from error
+
     def check_callers_are_known(self) -> None:
         """Refuse a surface that leaves open who its callers are: an application cannot be asked whether it authenticates them."""
         if self.gate is None and self.caller is None:
@@ -234,11 +244,12 @@ class Surface:
         return tuple(dict.fromkeys(uri for uri in extensions if uri in declared))
 
 
-def collect_skills(surfaces: Iterable[Surface]) -> Skills:
-    """Collect the runnable skills of surfaces for an engine."""
+def collect_skills(surfaces: Iterable[Surface], dependencies: Mapping[Agent, ProcessDependencies]) -> Skills:
+    """Collect the runnable skills of surfaces for an engine, each with the dependencies of its agent."""
     skills = Skills()
     for surface in surfaces:
-        skills.add(surface.storage_key, *(_adapt_to_dialects(surface, skill.skill) for skill in surface.skills.values()))
+        bind = dependencies[surface.agent].bind
+        skills.add(surface.storage_key, *(bind(_adapt_to_dialects(surface, skill.skill)) for skill in surface.skills.values()))
     return skills
 
 

@@ -84,7 +84,7 @@ def test_a_surface_may_offer_some_of_the_skills() -> None:
     agent = two_skills()
     some, every = Surface(agent, "/some", only=frozenset({"second"})), Surface(agent, dialects=frozenset({V0_3.name}))
     assert list(some.skills) == ["second"]
-    skills = collect_skills([some, every])
+    skills = collect_skills([some, every], {agent: agent.build_dependencies()})
     assert isinstance(skills.find(some.storage_key, "second"), Skill)
     assert skills.find(some.storage_key, "first") is None
     assert skills.find(every.storage_key, "first") is agent.skills["first"].skill

@@ -25,6 +25,7 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.background import BackgroundTasks, DelayedCalls
 from a2a_runtime.execution.dependencies import RunDependencies
+from a2a_runtime.execution.providers import ProviderGraph
 from a2a_runtime.execution.run import MISSING_MESSAGE, StopReason, TaskRun
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
@@ -50,6 +51,7 @@ class Skills:
         if skills:
             self.surfaces = None if surface is None or self.surfaces is None else self.surfaces | {surface}
         for skill in skills:
+            ProviderGraph({}).find_names(skill)  # refuses parameters that nothing provides
             if self._skills.setdefault((surface, skill.id), skill) is not skill:
                 raise ValueError(f"skill {skill.id!r}: registered twice; give each skill an id of its own")
 

@@ -1,6 +1,6 @@
 """Skills: handlers and their options.
 
-A handler takes one argument, its context, and is one of these:
+A handler takes its context, then the dependencies of its agent by name, and is one of these:
 
     async def handler(ctx): return result       the value is the result of the task
     async def handler(ctx): yield chunk         each value is a chunk of the result, or a status message
@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Concatenate, NamedTuple, TypeAlias
 
 from a2a_runtime.execution.context import TaskContext
 
-Handler: TypeAlias = Callable[[TaskContext], object]
-"""A handler may return an awaitable or an async generator. One that replies with a message has no task and gets a plain ``Context``."""
+Handler: TypeAlias = Callable[Concatenate[TaskContext, ...], object]
+"""A handler takes a ``TaskContext`` and may return an awaitable or an async generator. One that replies with a message has no task and gets a plain
+``Context``."""
 
 
 class ReplyKind(StrEnum):
@@ -58,8 +59,8 @@ class Skill:
 
     def __post_init__(self) -> None:
         handler_kind = detect_handler_kind(self.handler)
-        if handler_kind is None or not _accepts_one_argument(self.handler):
-            raise TypeError(f"skill {self.id!r}: invalid handler; use an async function, an async generator or a plain function of one argument")
+        if handler_kind is None or not _accepts_context(self.handler):
+            raise TypeError(f"skill {self.id!r}: invalid handler; use an async function, an async generator or a plain function of the context")
         if self.timeout is not None and self.timeout <= 0:
             raise ValueError(f"skill {self.id!r}: timeout {self.timeout} is not positive; use a number of seconds, or None for no limit")
         object.__setattr__(self, "answers", ReplyKind(self.answers))
@@ -68,14 +69,36 @@ class Skill:
             raise TypeError(f"skill {self.id!r}: a handler that yields needs a task; use answers='task'")
 
 
-def _accepts_one_argument(handler: Handler) -> bool:
-    """Return whether a function can be called with one argument; ``True`` for functions in C without a signature."""
+class HandlerParameters(NamedTuple):
+    """Parameters of a handler: its context, and those that are given by name."""
+
+    context: str
+    others: Mapping[str, inspect.Parameter]
+
+
+_KEYWORD_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def find_parameters(handler: Handler) -> HandlerParameters:
+    """Find the parameters of a handler, those of the decorated function if the decorator passes them on; raise ``TypeError`` without a first one."""
     try:
-        inspect.signature(handler, follow_wrapped=False).bind(None)
+        signature = inspect.signature(handler, follow_wrapped=False)
+        if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values()):
+            signature = inspect.signature(handler)
+    except ValueError:  # a function in C without a signature
+        return HandlerParameters("", {})
+    first, *rest = signature.parameters.values() or (None,)
+    others = {each.name: each for each in rest if each.kind in _KEYWORD_KINDS}
+    signature.bind(None, **dict.fromkeys(others))
+    return HandlerParameters("" if first is None else first.name, others)
+
+
+def _accepts_context(handler: Handler) -> bool:
+    """Return whether a function can be called with a context, and with its other parameters by name."""
+    try:
+        find_parameters(handler)
     except TypeError:
         return False
-    except ValueError:
-        return True
     return True
 
 

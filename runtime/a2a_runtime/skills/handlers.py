@@ -16,7 +16,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import InvalidParamsError
@@ -39,8 +39,12 @@ class HandlerMismatchError(TypeError):
 
 
 class _TypedHandler(Generic[I, O]):
-    def __init__(self, contract: SkillContract[I, O]) -> None:
-        self._contract = contract
+    """Its signature is that of the method without the input, so that dependencies are found."""
+
+    def __init__(self, contract: SkillContract[I, O], method: Callable[..., Any]) -> None:
+        self._contract, self._method, self.__wrapped__ = contract, method, method
+        signature = inspect.signature(method)
+        self.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])
 
     def _parse_call(self, context: Context) -> tuple[I, SkillContext]:
         return self._contract.parse_input(context.message), SkillContext(context, self._contract.replies)
@@ -57,35 +61,33 @@ class _TypedHandler(Generic[I, O]):
 class UnaryHandler(_TypedHandler[I, O]):
     """Handler of a method that returns one output."""
 
-    def __init__(self, contract: SkillContract[I, O], method: Callable[[I, SkillContext], Awaitable[O]]) -> None:
-        super().__init__(contract)
+    def __init__(self, contract: SkillContract[I, O], method: Callable[..., Awaitable[O]]) -> None:
+        super().__init__(contract, method)
         if inspect.isasyncgenfunction(method):
             raise HandlerMismatchError(
                 f"skill {contract.id}: {method.__qualname__} yields, but the skill does not stream; return the output, or set streaming = true"
             )
-        self._method = method
 
-    async def __call__(self, context: Context) -> object:
+    async def __call__(self, context: Context, **dependencies: object) -> object:
         """Run the method."""
         request, typed = self._parse_call(context)
-        return self._serialize_output(await self._method(request, typed), context)
+        return self._serialize_output(await self._method(request, typed, **dependencies), context)
 
 
 class StreamingHandler(_TypedHandler[I, O]):
     """Handler of a method that yields chunks."""
 
-    def __init__(self, contract: SkillContract[I, O], method: Callable[[I, SkillContext], AsyncIterator[O]]) -> None:
-        super().__init__(contract)
+    def __init__(self, contract: SkillContract[I, O], method: Callable[..., AsyncIterator[O]]) -> None:
+        super().__init__(contract, method)
         if inspect.iscoroutinefunction(method):
             raise HandlerMismatchError(
                 f"skill {contract.id}: {method.__qualname__} returns, but the skill streams; yield each chunk, or remove streaming = true"
             )
-        self._method = method
 
-    async def __call__(self, context: Context) -> AsyncGenerator[object, None]:
+    async def __call__(self, context: Context, **dependencies: object) -> AsyncGenerator[object, None]:
         """Run the method."""
         request, typed = self._parse_call(context)
-        chunks = self._method(request, typed)
+        chunks = self._method(request, typed, **dependencies)
         try:
             async for chunk in chunks:
                 yield self._serialize_output(chunk, context)

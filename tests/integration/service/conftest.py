@@ -142,7 +142,9 @@ def serve(store: Store) -> Serve:
     @asynccontextmanager
     async def served(agent: Agent | None = None, **surface: object) -> AsyncGenerator[Client, None]:
         mounted = Surface(agent or everything(), "/all", **surface)  # type: ignore[arg-type]  # whatever a test says
-        async with Engine(store, collect_skills([mounted]), EngineOptions(settings=FAST_SETTINGS)) as engine:
+        async with Engine(
+            store, collect_skills([mounted], {mounted.agent: mounted.agent.build_dependencies()}), EngineOptions(settings=FAST_SETTINGS)
+        ) as engine:
             yield Client(Service(ServiceDependencies(engine, store)), CallContext(mounted, Caller("ada"), base_url="http://test/all"))
 
     return served
