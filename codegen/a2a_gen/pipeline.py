@@ -19,6 +19,7 @@ import a2a_gen
 from a2a_gen.agent import build as agent
 from a2a_gen.agent.project_file import emit_project_file
 from a2a_gen.emit import bindings, models, openapi, operator_settings, package, tables, translations
+from a2a_gen.emit.protobuf import codec
 from a2a_gen.ir.build import build_contract
 from a2a_gen.ir.model import Contract
 from a2a_gen.lint.rules import run_rules
@@ -77,6 +78,7 @@ EMITTERS: tuple[Callable[[LoadedContract], Files], ...] = (
     lambda loaded: package.emit_protocols(loaded.contract),
     lambda loaded: translations.emit(loaded.contract),
     lambda loaded: bindings.emit(loaded.contract),
+    lambda loaded: codec.emit(loaded.contract),
     lambda loaded: package.emit_controllers(loaded.contract),
     lambda loaded: package.emit_schemas(loaded.contract, loaded.documents),
     lambda loaded: emit_project_file(loaded.documents),

@@ -25,7 +25,7 @@ PLACE = "A2A_GEN_PEERS"
 ROOT = Path(__file__).parents[2]
 _STAMP = ".installed"
 _MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
-_SDK = "a2a-sdk[http-server,signing]"
+_SDK = "a2a-sdk[grpc,http-server,signing]"
 
 
 class PeerMissingError(FileNotFoundError):

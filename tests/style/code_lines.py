@@ -16,6 +16,10 @@ RUNTIME = Path(__file__).parents[2] / "runtime" / "a2a_runtime"
 LIMIT = 13_856
 """The most lines of code that the runtime may have, without ``testing``. A new feature raises it by its own lines; anything else lowers it."""
 
+GRPC = "grpc"
+GRPC_LIMIT = 60
+"""The same for the gRPC binding, which is counted apart: its package and the module of its messages."""
+
 _NO_CODE = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING})
 
 
@@ -42,18 +46,20 @@ def count_packages() -> Counter[str]:
     counts: Counter[str] = Counter()
     for path in sorted(RUNTIME.rglob("*.py")):
         parts = path.relative_to(RUNTIME).parts
-        counts[parts[0] if len(parts) > 1 else "(top level)"] += count_code_lines(path.read_text(encoding="utf-8"))
+        package = GRPC if parts[0] == "protobuf.py" else parts[0] if len(parts) > 1 else "(top level)"
+        counts[package] += count_code_lines(path.read_text(encoding="utf-8"))
     return counts
 
 
 def main() -> int:
     """Print the table."""
     counts = count_packages()
-    total = sum(lines for package, lines in counts.items() if package != "testing")
+    total = sum(lines for package, lines in counts.items() if package not in {"testing", GRPC})
     for package, lines in counts.most_common():
         print(f"{lines:6,} {package}")  # noqa: T201 - the table is what the script is for
-    print(f"{total:6,} of at most {LIMIT:,}, without testing")  # noqa: T201 - as above
-    return int(total > LIMIT)
+    print(f"{counts[GRPC]:6,} of at most {GRPC_LIMIT:,} in {GRPC}")  # noqa: T201 - as above
+    print(f"{total:6,} of at most {LIMIT:,}, without testing and {GRPC}")  # noqa: T201 - as above
+    return int(total > LIMIT or counts[GRPC] > GRPC_LIMIT)
 
 
 if __name__ == "__main__":

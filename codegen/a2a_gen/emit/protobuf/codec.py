@@ -1,0 +1,198 @@
+"""Functions between messages of protocol buffers and the JSON of their dialect: straight-line code, one module for each family of types.
+
+A reader walks a message of upb and returns the JSON as Python objects. A writer takes that JSON and returns the wire format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from a2a_gen.emit.protobuf.model import EMPTY, Kind, ProtoEnum, ProtoField, ProtoFile, ProtoMessage, ProtoMethod, build_files
+from a2a_gen.emit.protobuf.text import write_file
+from a2a_gen.emit.protobuf.wire import encode_files, varint
+from a2a_gen.emit.render import Code, literal, render
+from a2a_gen.ir.model import Contract, Family
+from a2a_gen.ir.names import field_name
+
+_STRUCTURES = {"google.protobuf.Struct": "struct", "google.protobuf.Value": "value", "google.protobuf.Timestamp": "timestamp"}
+_INDENT = "    "
+
+
+def emit(contract: Contract) -> dict[str, bytes]:
+    """Emit descriptors, texts and functions of every dialect with a gRPC service."""
+    files = build_files(contract)
+    if not files:
+        return {}
+    emitted = {
+        "protobuf/__init__.py": render("protobuf_package.py.jinja", sources=("the contract",), dialects=[file.dialect.name for file in files]),
+        "protobuf/descriptors.pb": encode_files(files),
+        **{f"protobuf/{file.path}": write_file(file) for file in files},
+    }
+    for file in files:
+        families = [family for family in contract.families if family.dialect == file.dialect.name]
+        homes = {str(each.name): str(family.module) for family in families for each in family.types}
+        emitted |= {f"protobuf/{file.dialect.name}/{family.module}.py": _family(file, family, homes) for family in families}
+        emitted[f"protobuf/{file.dialect.name}/__init__.py"] = _methods(file, homes, contract)
+    return emitted
+
+
+def _family(file: ProtoFile, family: Family, homes: Mapping[str, str]) -> bytes:
+    own = {each.name for each in family.types}
+    messages = [each for each in file.messages if each.name in own]
+    used = {name for message in messages for field in message.fields for name in _uses(field, file)}
+    imports: dict[str, list[str]] = {}
+    for name, function in sorted(used):
+        if name not in own:
+            imports.setdefault(homes[name], []).append(function)
+    return render(
+        "protobuf.py.jinja",
+        sources=(family.file,),
+        summary=f"Messages of {family.file.rpartition('/')[2]} of {file.dialect.title}.",
+        imports=sorted((Code(f".{home}"), list(map(Code, names))) for home, names in imports.items()),
+        tables=[_table(each) for each in file.enums if each.name in own],
+        messages=[_MessagePrinter(file, each).functions() for each in messages],
+    )
+
+
+def _uses(field: ProtoField, file: ProtoFile) -> Iterator[tuple[str, str]]:
+    """Yield the types of this file that a field has, with the functions and tables that it needs."""
+    if not field.type.name.startswith(f"{file.package}."):
+        return
+    name = field.type.name.removeprefix(f"{file.package}.")
+    if field.type.kind is Kind.ENUM:
+        yield from ((name, f"{_constant(name)}_{table}") for table in ("WORDS", "NUMBERS"))
+    else:
+        yield from ((name, f"{verb}_{field_name(name)}") for verb in ("read", "write"))
+
+
+def _table(enum: ProtoEnum) -> Mapping[str, Code]:
+    words = ", ".join(f"{number}: {literal(word)}" for word, number in enum.values)
+    numbers = ", ".join(f"{literal(word)}: {number}" for word, number in enum.values)
+    return {"name": Code(_constant(enum.name)), "words": Code(f"{{{words}}}"), "numbers": Code(f"{{{numbers}}}")}
+
+
+def _constant(name: str) -> str:
+    return field_name(name).upper()
+
+
+def _methods(file: ProtoFile, homes: Mapping[str, str], contract: Contract) -> bytes:
+    constants = {call.grpc: row.python.upper() for row in contract.operations if (call := row.call(file.dialect.name)) is not None}
+    types = sorted({name.removeprefix(f"{file.package}.") for each in file.methods for name in (each.request, each.response) if name != EMPTY})
+    imports: dict[str, list[Code]] = {}
+    for name in types:
+        imports.setdefault(homes[name], []).extend(Code(f"{verb}_{field_name(name)}") for verb in ("read", "write"))
+    return render(
+        "protobuf_methods.py.jinja",
+        sources=("operations.json",),
+        summary=f"The gRPC service of {file.dialect.title}.",
+        dialect=file.dialect.name,
+        imports=sorted((Code(f".{home}"), names) for home, names in imports.items()),
+        types=[{"name": name, "constant": _constant(name), "full": file.full_name(name), "function": field_name(name)} for name in types],
+        methods=[_method(each, file, constants[each.name]) for each in file.methods],
+    )
+
+
+def _method(method: ProtoMethod, file: ProtoFile, constant: str) -> Mapping[str, object]:
+    codecs = [
+        Code("EMPTY" if name == EMPTY else f"_{_constant(name.removeprefix(f'{file.package}.'))}") for name in (method.request, method.response)
+    ]
+    return {"path": f"/{file.package}.{file.service}/{method.name}", "binding": constant, "request": codecs[0], "response": codecs[1]}
+
+
+@dataclass(frozen=True, slots=True)
+class _MessagePrinter:
+    """Prints the functions of one message."""
+
+    file: ProtoFile
+    message: ProtoMessage
+
+    def functions(self) -> Mapping[str, object]:
+        """Return the name of the functions and their lines."""
+        return {
+            "name": field_name(self.message.name),
+            "type": self.message.name,
+            "reads": list(map(Code, self._reads())),
+            "writes": list(map(Code, self._writes())),
+        }
+
+    def _reads(self) -> Iterator[str]:
+        for field in self.message.fields:
+            if field.oneof is None:
+                yield from self._read(field)
+        members = [field for field in self.message.fields if field.oneof is not None]
+        if members:
+            yield f"member = theirs.WhichOneof({literal(self.message.oneof)})"
+        for index, field in enumerate(members):
+            yield f"{'elif' if index else 'if'} member == {literal(field.name)}:"
+            yield f"{_INDENT}out[{literal(field.wire)}] = {self._read_value(field, f'theirs.{field.name}')}"
+
+    def _read(self, field: ProtoField) -> Iterator[str]:
+        theirs, is_message = f"theirs.{field.name}", field.type.kind is Kind.MESSAGE and not field.is_repeated and not field.is_map
+        has_presence = field.is_optional or is_message
+        yield f"if theirs.HasField({literal(field.name)}):" if has_presence else f"if value := {theirs}:"
+        theirs = theirs if has_presence else "value"
+        if field.is_map:
+            value = self._read_value(field, "each")
+            of = f"dict({theirs})" if value == "each" else f"{{key: {value} for key, each in {theirs}.items()}}"
+        elif field.is_repeated:
+            value = self._read_value(field, "each")
+            of = f"list({theirs})" if value == "each" else f"values.read_list({theirs}, {value.partition('(')[0]})"
+        else:
+            of = self._read_value(field, theirs)
+        yield f"{_INDENT}out[{literal(field.wire)}] = {of}"
+
+    def _read_value(self, field: ProtoField, theirs: str) -> str:
+        match field.type.kind:
+            case Kind.MESSAGE:
+                return f"{self._function('read', field)}({theirs})"
+            case Kind.ENUM:
+                return f"{self._constant(field)}_WORDS.get({theirs}, {theirs})"
+            case Kind.BYTES:
+                return f"values.base64_text({theirs})"
+            case _:
+                return theirs
+
+    def _writes(self) -> Iterator[str]:
+        for field in self.message.fields:
+            ours = f"ours.get({literal(field.wire)})"
+            if field.type.name == "google.protobuf.Value":  # its null is a value
+                yield f"if {literal(field.wire)} in ours:"
+                yield f"{_INDENT}{self._write_value(field, f'ours[{literal(field.wire)}]')}"
+            elif field.is_map:
+                yield f"for key, each in ({ours} or {{}}).items():"
+                yield f"{_INDENT}entry = values.map_entry(key)"
+                yield f"{_INDENT}{self._write_value(field, 'each', 'entry', 2)}"
+                yield f"{_INDENT}values.put_message(out, {_tag(field.number)}, entry)"
+            elif field.is_repeated:
+                yield f"for each in {ours} or ():"
+                yield f"{_INDENT}{self._write_value(field, 'each')}"
+            else:
+                has_presence = field.is_optional or field.oneof is not None or field.type.kind is Kind.MESSAGE
+                yield f"if (value := {ours}) is not None:" if has_presence else f"if value := {ours}:"
+                yield f"{_INDENT}{self._write_value(field, 'value')}"
+
+    def _write_value(self, field: ProtoField, ours: str, out: str = "out", number: int = 0) -> str:
+        number = number or field.number
+        match field.type.kind:
+            case Kind.MESSAGE:
+                return f"values.put_message({out}, {_tag(number)}, {self._function('write', field)}({ours}))"
+            case Kind.ENUM:
+                return f"values.put_number({out}, {_tag(number, 0)}, values.number_of({self._constant(field)}_NUMBERS, {ours}))"
+            case Kind.STRING:
+                return f"values.put_text({out}, {_tag(number)}, {ours})"
+            case Kind.BYTES:
+                return f"values.put_message({out}, {_tag(number)}, values.base64_bytes({ours}))"
+            case Kind.INT32 | Kind.BOOL:
+                return f"values.put_number({out}, {_tag(number, 0)}, {ours})"
+
+    def _function(self, verb: str, field: ProtoField) -> str:
+        structure = _STRUCTURES.get(field.type.name)
+        return f"values.{verb}_{structure}" if structure else f"{verb}_{field_name(field.type.name.rpartition('.')[2])}"
+
+    def _constant(self, field: ProtoField) -> str:
+        return _constant(field.type.name.rpartition(".")[2])
+
+
+def _tag(number: int, wire_type: int = 2) -> str:
+    return repr(varint(number << 3 | wire_type))

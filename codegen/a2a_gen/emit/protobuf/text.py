@@ -1,0 +1,84 @@
+"""Files of protocol buffers as text, for people and for generators of other languages."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from a2a_gen.emit.protobuf.model import DEPENDENCIES, Kind, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
+from a2a_gen.emit.render import WIDTH, escape_unprintable, header
+
+_SCALARS = {Kind.INT32: "int32", Kind.BOOL: "bool", Kind.STRING: "string", Kind.BYTES: "bytes"}
+
+
+def write_file(file: ProtoFile) -> bytes:
+    """Write a file as text."""
+    lines = [
+        header((f"{file.dialect.name}/", "operations.json")).replace("# ", "// ", 1),
+        *_comment(f"{file.dialect.title}: {file.dialect.description}", ""),
+        *(line for value, reason in file.refused.items() for line in _comment(f"Refused: {value}; {reason}.", "")),
+        'syntax = "proto3";',
+        "",
+        f"package {file.package};",
+        "",
+        *(f'import "{each}";' for each in DEPENDENCIES),
+        "",
+        *_service(file),
+        *(line for each in file.messages for line in _message(each, file)),
+        *(line for each in file.enums for line in _enum(each)),
+    ]
+    return "\n".join(lines).encode()
+
+
+def _service(file: ProtoFile) -> Iterator[str]:
+    yield f"service {file.service} {{"
+    for method in file.methods:
+        yield from _comment(method.description, "  ")
+        request, response = (_short(name, file) for name in (method.request, method.response))
+        yield f"  rpc {method.name}({request}) returns ({'stream ' if method.streams else ''}{response});"
+    yield from ("}", "")
+
+
+def _message(message: ProtoMessage, file: ProtoFile) -> Iterator[str]:
+    yield from _comment(message.description, "")
+    yield f"message {message.name} {{"
+    for field in message.fields:
+        if field.oneof is None:
+            yield from _member(field, file, "  ")
+    if message.oneof is not None:
+        yield f"  oneof {message.oneof} {{"
+        for field in message.fields:
+            if field.oneof is not None:
+                yield from _member(field, file, "    ")
+        yield "  }"
+    yield from ("}", "")
+
+
+def _member(field: ProtoField, file: ProtoFile, indent: str) -> Iterator[str]:
+    of = _SCALARS.get(field.type.kind) or _short(field.type.name, file)
+    label = "repeated " if field.is_repeated else "optional " if field.is_optional else ""
+    options = [
+        *(["deprecated = true"] if field.is_deprecated else []),
+        *([f'json_name = "{field.wire}"'] if _json_name(field.name) != field.wire else []),
+    ]
+    end = f" [{', '.join(options)}]" if options else ""
+    yield from _comment(field.description, indent)
+    yield f"{indent}{label}{f'map<string, {of}>' if field.is_map else of} {field.name} = {field.number}{end};"
+
+
+def _enum(enum: ProtoEnum) -> Iterator[str]:
+    yield from _comment(enum.description, "")
+    yield from (f"enum {enum.name} {{", *(f"  {word} = {number};" for word, number in enum.values), "}", "")
+
+
+def _json_name(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def _short(name: str, file: ProtoFile) -> str:
+    return name.removeprefix(f"{file.package}.")
+
+
+def _comment(text: str, indent: str) -> Iterator[str]:
+    return (f"{indent}// {line}" for line in textwrap.wrap(escape_unprintable(text), WIDTH - len(indent) - 3))
