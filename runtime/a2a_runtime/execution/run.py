@@ -21,6 +21,7 @@ import inspect
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
+from contextvars import ContextVar
 from enum import Enum, StrEnum
 from math import inf
 from types import CoroutineType
@@ -38,7 +39,7 @@ from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskE
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.logs import request_log
-from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
+from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord, StoredTask
 from a2a_runtime.structs import struct
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,9 @@ MESSAGE_MISSING = "The message that started this task is no longer stored"
 
 MISSING_MESSAGE = Message(message_id="", role=Role.USER, parts=[])
 """Stands for a message that is no longer stored; every other message has an id."""
+
+current_run: ContextVar[tuple[Skill, StoredTask]] = ContextVar("a2a_run")
+"""Skill and task of a handler, also in the tasks that it starts. Not the run: that would be a cycle, which only the garbage collector frees."""
 
 JOB_MARKER = "a2a-gen/job"
 """Key of the record which says that the handler has returned a job."""
@@ -111,7 +115,7 @@ class TaskRun:
         self._phase = RunPhase.STARTING
         self._can_release = dependencies.store.is_durable and skill.restartable
         self._job_started: asyncio.Future[None] | None = None
-        reason = None if claimed.attempt == 1 else refuse_restart(skill, claimed, message)
+        reason = None if self.context.attempt == 1 else refuse_restart(skill, claimed, message)
         if claimed.stored.cancel_requested:
             self.request_stop(StopReason.CANCEL)
         self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._run(reason))
@@ -204,6 +208,7 @@ class TaskRun:
             if self.stop_reason is not None:
                 return None
         self._phase = RunPhase.HANDLER
+        current_run.set((self.skill, self.writer.stored))
         result = await call_handler(self.skill, self.context, self._write_chunk)
         if is_job(result):
             result = await self._run_job(result)
@@ -265,14 +270,13 @@ class TaskRun:
 
 def refuse_restart(skill: Skill, claimed: ClaimedRun, message: Message) -> str | None:
     """Return the reason why a task cannot be run again: its message or job is lost, or its handler must not be restarted."""
-    answers = sum(record.kind is RecordKind.ANSWER for record in claimed.records)
     if message is MISSING_MESSAGE:
         return MESSAGE_MISSING
     if any(record.kind is RecordKind.ONCE and record.key == JOB_MARKER for record in claimed.records):
         return JOB_LOST
     if not skill.restartable and claimed.stored.state is State.WORKING:
         return NOT_RESTARTABLE
-    return TOO_MANY_RESTARTS if claimed.attempt > 1 + skill.max_restarts + answers else None
+    return TOO_MANY_RESTARTS if claimed.crashes > skill.max_restarts else None
 
 
 async def call_handler(skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]) -> object:

@@ -6,6 +6,8 @@ The runner has one asyncio task for each task that runs here, and three backgrou
     claim orphans     claims active tasks that no live process runs, and runs them again
     check deadlines   stops handlers after their timeout, and abandons those that ignore a stop request
 
+A thread watches that the event loop does not stand still (``loop_watch``).
+
 The process that claims a task in the store runs it. A process that loses its lease while it lives does no harm: another process claims the task, and
 the writes of the first one are refused.
 """
@@ -25,6 +27,7 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.background import BackgroundTasks, DelayedCalls
 from a2a_runtime.execution.dependencies import RunDependencies
+from a2a_runtime.execution.loop_watch import LoopWatch
 from a2a_runtime.execution.providers import ProviderGraph
 from a2a_runtime.execution.run import MISSING_MESSAGE, StopReason, TaskRun
 from a2a_runtime.execution.skill import Skill
@@ -35,6 +38,8 @@ log = logging.getLogger(__name__)
 
 _NOTIFICATION_DELAY_SECONDS = 0.05
 _MAX_ORPHANS = 64
+_BLOCKED_SHARE = 3
+"""Part of the rest of a lease after which an event loop counts as blocked: one third, so that the suspect is noted in time."""
 
 
 class Skills:
@@ -85,10 +90,13 @@ class InProcessRunner:
         """Tasks that this process had claimed without running them when it last renewed its lease: their runs may have been about to begin."""
         self._is_renewal_pending = False
         self._is_closing = False
+        renewed_seconds = self._settings.lease_duration - self._settings.lease_renew_interval
+        self._watch = LoopWatch(self._store, self.process, renewed_seconds / _BLOCKED_SHARE)
 
     async def open(self) -> None:
         """Register the process in the store and start the background loops."""
         await self._store.register(self.process)
+        self._watch.start()
         self._background.run_every(self._settings.lease_renew_interval, self._renew_and_compare)
         self._background.run_every(self._settings.orphan_scan_interval, self._claim_orphans)
         self._background.run_every(self._settings.deadline_check_interval, self._check_deadlines)
@@ -105,6 +113,7 @@ class InProcessRunner:
         if self._finishing:  # without the store they stay unwritten: the lease expires, and other processes claim these tasks
             await asyncio.wait(self._finishing.values(), timeout=self._settings.cancel_grace + 1)
         await self._background.stop()
+        self._watch.stop()
         for task in (*self._abandoned, *self._finishing.values()):
             task.cancel()
         await asyncio.sleep(0)

@@ -43,8 +43,9 @@ class Skill:
     """Skill of an agent: its handler and the options of its runs.
 
     ``timeout`` is the limit of one run in seconds. ``restartable`` allows a new run after a crash, at most ``max_restarts`` times, because a handler
-    may crash its process each time. With ``expose_errors`` callers read the texts of exceptions, and results that are no JSON as text. Without
-    ``can_ask`` the skill is called in dialects that have no way to answer a question.
+    may crash its process each time. Handovers do not count, nor the end of a lease because another task blocked the event loop. With
+    ``expose_errors`` callers read the texts of exceptions, and results that are no JSON as text. Without ``can_ask`` the skill is called in dialects
+    that have no way to answer a question.
     """
 
     id: str

@@ -172,8 +172,18 @@ class RunStore(Protocol):
         """End the lease: the active tasks of this process become orphans."""
         ...
 
+    async def mark_suspect(self, process: str, key: str) -> None:
+        """Note with the lease of this process that its event loop stands still in the run of a task; the next renewal removes the note.
+
+        It is called in another event loop, and must not need the one of the other calls.
+        """
+        ...
+
     async def claim(self, key: str, process: str) -> ClaimedRun | None:
-        """Begin a run of a task; ``None`` if it is deleted, ended, suspended or run by a live process."""
+        """Begin a run of a task; ``None`` if it is deleted, ended, suspended or run by a live process.
+
+        A claim on a task that its last process has not released counts as a crash, unless the event loop of that process stood still in another task.
+        """
         ...
 
     async def find_orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:

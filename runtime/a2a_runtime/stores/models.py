@@ -185,10 +185,11 @@ class TaskPage:
 
 @struct
 class ClaimedRun:
-    """A claimed task as it is now, and the records of its earlier runs, oldest first."""
+    """A claimed task as it is now, the records of its earlier runs, oldest first, and the number of those that crashed."""
 
     stored: StoredTask
     records: Sequence[ReplayRecord]
+    crashes: int = 0
 
     @property
     def attempt(self) -> int:

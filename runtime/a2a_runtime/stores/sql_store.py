@@ -191,14 +191,19 @@ class SqlStore(ABC):
         """End the lease."""
         await self._execute("end_lease", process=process)
 
+    async def mark_suspect(self, process: str, key: str) -> None:
+        """Note in which task the event loop of a process stands still."""
+        await self._execute("mark_suspect", process=process, key=key)
+
     async def claim(self, key: str, process: str) -> ClaimedRun | None:
         """Begin a run of a task."""
 
         async def claim(transaction: SqlTransaction) -> ClaimedRun | None:
-            if not await transaction.fetch("claim", key=key, process=process, now=self._shared_millis()):
+            claimed = await transaction.fetch("claim", key=key, process=process, now=self._shared_millis())
+            if not claimed:
                 return None
             records = await transaction.fetch("load_records", key=key)
-            return ClaimedRun(await transaction.load_task(key), [to_replay_record(row) for row in records])
+            return ClaimedRun(await transaction.load_task(key), [to_replay_record(row) for row in records], claimed[0]["crashes"])
 
         return await self._transact(claim)
 

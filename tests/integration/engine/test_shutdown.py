@@ -114,8 +114,8 @@ async def test_a_task_that_must_not_run_twice_fails_when_its_process_is_gone() -
         assert ends == {begun: (State.FAILED, True), fresh: (State.COMPLETED, False)}
 
 
-async def test_a_task_fails_after_too_many_restarts(tmp_path: Path) -> None:
-    """After a number of restarts the task fails; runs that follow on an answer do not count."""
+async def test_a_task_fails_after_too_many_crashes(tmp_path: Path) -> None:
+    """Runs that follow on an answer or a handover do not count."""
 
     async def starts_only(ctx: TaskContext) -> None:
         await ctx.ask("Well?")
@@ -128,9 +128,14 @@ async def test_a_task_fails_after_too_many_restarts(tmp_path: Path) -> None:
     async with restarted() as one, asyncio.timeout(30):
         given = await one.send_to_task(await one.send("hi"), "ok")
         cursor = (await one.engine.wait(given.stored.key, given.cursor, frozenset({State.WORKING}))).seq
-    for _ in range(2):
+    for _ in range(3):
         async with restarted() as one, asyncio.timeout(30):
             cursor = (await one.engine.wait(given.stored.key, cursor, frozenset({State.WORKING}))).seq
+    store = SqliteStore(tmp_path / "tasks.db")
+    await store.open()
+    for number in range(3):
+        assert await store.claim(given.stored.key, f"dead-{number}") is not None
+    await store.close()
     async with restarted() as one, asyncio.timeout(30):
         task = await one.wait_terminal(given.stored)
         assert task.status.message.parts[0].text == TOO_MANY_RESTARTS

@@ -62,6 +62,7 @@ class MemoryTask:
     status_at: int = 0
     position: int = 0
     cancel_requested: bool = False
+    crashes: int = 0
     artifacts: dict[str, list[ChunkRow]] | tuple[bytes, ...] = field(default_factory=dict[str, list[ChunkRow]])  # a tuple when packed
 
     def write_chunk(self, row: ChunkRow) -> None:

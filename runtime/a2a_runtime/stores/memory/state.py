@@ -62,6 +62,7 @@ class MemoryBase:
         self._last_delivery_id = 0
         self._conversations: dict[tuple[TaskScope, str], Conversation] = {}
         self._leases: dict[str, int] = {}
+        self._suspects: dict[str, str] = {}  # by process
         self._counter = MemoryCounter(options.clock)
         self._outages = OutageLog("store: memory")
 

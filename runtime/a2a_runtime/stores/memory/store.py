@@ -109,6 +109,7 @@ class MemoryStore(MemoryTasks):
 
     async def register(self, process: str) -> None:
         """Begin the lease of a process."""
+        self._suspects.pop(process, None)
         self._leases[process] = self._clock.millis() + round(self._options.lease_seconds * 1000)
 
     async def renew_lease(self, process: str) -> RenewedLease:
@@ -127,15 +128,21 @@ class MemoryStore(MemoryTasks):
     async def unregister(self, process: str) -> None:
         """End the lease."""
         self._leases.pop(process, None)
+        self._suspects.pop(process, None)
+
+    async def mark_suspect(self, process: str, key: str) -> None:
+        """Note in which task the event loop of a process stands still."""
+        self._suspects[process] = key
 
     async def claim(self, key: str, process: str) -> ClaimedRun | None:
         """Begin a run of a task."""
         task = self._index.active.get(key)
         if task is None or self._is_claimed(task):
             return None
+        task.crashes += task.process is not None and self._suspects.get(task.process, key) == key
         task.process = process
         task.epoch += 1
-        return ClaimedRun(task.to_stored_task(), tuple(self._records.get(key, {}).values()))
+        return ClaimedRun(task.to_stored_task(), tuple(self._records.get(key, {}).values()), task.crashes)
 
     async def find_orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
         """Find active tasks without a live process."""

@@ -2,7 +2,10 @@
 
 -- name: renew_lease
 INSERT INTO a2a_processes (process, lease_until) VALUES (:process, :until)
-ON CONFLICT (process) DO UPDATE SET lease_until = excluded.lease_until
+ON CONFLICT (process) DO UPDATE SET lease_until = excluded.lease_until, suspect = NULL
+
+-- name: mark_suspect
+UPDATE a2a_processes SET suspect = :key::uuid WHERE process = :process
 
 -- name: server_millis
 SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS millis
@@ -17,18 +20,19 @@ UPDATE a2a_tasks SET process = NULL WHERE key = ANY (:keys::uuid[]) AND process 
 DELETE FROM a2a_processes WHERE process = :process
 
 -- name: delete_old_leases
-DELETE FROM a2a_processes WHERE lease_until <= :now
+-- A claim on a task of the process still looks for the suspect.
+DELETE FROM a2a_processes p WHERE lease_until <= :now AND NOT EXISTS (SELECT FROM a2a_tasks t WHERE t.is_active AND t.process = p.process)
 
 -- name: claim
 -- The row is compared with what was seen: the lease of a process that claims the task at the same moment may be younger than this statement.
 WITH seen AS (
-    SELECT t.key, t.epoch, t.process
+    SELECT t.key, t.epoch, t.process, t.process IS NOT NULL AND coalesce(p.suspect = t.key, true) AS has_crashed
     FROM a2a_tasks t LEFT JOIN a2a_processes p ON p.process = t.process
     WHERE t.key = :key AND t.is_active AND (p.lease_until IS NULL OR p.lease_until <= :now)
 )
-UPDATE a2a_tasks t SET epoch = t.epoch + 1, process = :process
+UPDATE a2a_tasks t SET epoch = t.epoch + 1, process = :process, crashes = t.crashes + has_crashed::integer
 FROM seen WHERE t.key = seen.key AND t.is_active AND t.epoch = seen.epoch AND t.process IS NOT DISTINCT FROM seen.process
-RETURNING t.key
+RETURNING t.crashes
 
 -- name: load_records
 SELECT kind, record_key, fingerprint, body FROM a2a_records WHERE task = :key ORDER BY place

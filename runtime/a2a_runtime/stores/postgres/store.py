@@ -5,8 +5,9 @@ from __future__ import annotations
 from a2a_contract.errors import TaskNotFoundError
 from a2a_runtime.stores.models import ClaimedRun
 from a2a_runtime.stores.postgres import schema
-from a2a_runtime.stores.postgres.base import parse_key
+from a2a_runtime.stores.postgres.base import STATEMENTS, parse_key
 from a2a_runtime.stores.postgres.notifier import PostgresNotifier
+from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
 from a2a_runtime.stores.postgres.tasks import PostgresTasks
 
 
@@ -35,6 +36,16 @@ class PostgresStore(PostgresTasks):
         for pipeline in (self._inserts, self._updates, self._loads):
             await pipeline.close()
         await self._pool.close()
+
+    async def mark_suspect(self, process: str, key: str) -> None:
+        """Note in which task the event loop of a process stands still, over a connection of its own: the pool belongs to that loop."""
+        pool = Pool(self._pool.dsn, PoolSettings(size=1))
+        await pool.open()
+        try:
+            statement = STATEMENTS["mark_suspect"]
+            await pool.fetch(statement.text, *statement.arrange({"process": process, "key": key}))
+        finally:
+            await pool.close()
 
     async def claim(self, key: str, process: str) -> ClaimedRun | None:
         """Begin a run of a task."""

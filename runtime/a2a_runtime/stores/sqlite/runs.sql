@@ -1,17 +1,23 @@
 -- Leases of processes, claims and cancellation.
 
 -- name: renew_lease
-INSERT INTO processes (process, expires_at) VALUES (:process, :until) ON CONFLICT (process) DO UPDATE SET expires_at = excluded.expires_at;
+INSERT INTO processes (process, expires_at) VALUES (:process, :until)
+ON CONFLICT (process) DO UPDATE SET expires_at = excluded.expires_at, suspect = NULL;
+
+-- name: mark_suspect
+UPDATE processes SET suspect = :key WHERE process = :process;
 
 -- name: end_lease
 DELETE FROM processes WHERE process = :process;
 
 -- name: end_all_leases
 -- Only for the holder of the file lock: no other process can be alive.
-DELETE FROM processes;
+UPDATE processes SET expires_at = 0;
 
 -- name: delete_old_leases
-DELETE FROM processes WHERE expires_at <= :now;
+-- A claim on a task of the process still looks for the suspect.
+DELETE FROM processes
+WHERE expires_at <= :now AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.active = 1 AND tasks.process = processes.process);
 
 -- name: load_claims
 SELECT key, cancel_requested FROM tasks WHERE active = 1 AND process = :process ORDER BY key;
@@ -20,9 +26,14 @@ SELECT key, cancel_requested FROM tasks WHERE active = 1 AND process = :process 
 UPDATE tasks SET process = NULL WHERE key IN (SELECT value FROM json_each(:keys)) AND active = 1 AND process = :process;
 
 -- name: claim
-UPDATE tasks SET process = :process, epoch = epoch + 1
+UPDATE tasks SET
+    process = :process,
+    epoch = epoch + 1,
+    crashes = crashes + (
+        process IS NOT NULL AND coalesce((SELECT suspect = tasks.key FROM processes WHERE processes.process = tasks.process), 1)
+    )
 WHERE key = :key AND active = 1 AND NOT EXISTS (SELECT 1 FROM processes WHERE processes.process = tasks.process AND expires_at > :now)
-RETURNING key;
+RETURNING crashes;
 
 -- name: find_orphans
 SELECT key FROM tasks INDEXED BY tasks_active

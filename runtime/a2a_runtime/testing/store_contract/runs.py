@@ -55,6 +55,42 @@ class RunRules(StoreCase):
         assert run is not None
         assert (run.attempt, run.stored.process) == (2, "p-2")
 
+    async def test_a_claim_on_a_task_that_was_not_released_counts_as_a_crash(self, store: Store, clock: FakeClock) -> None:
+        """A task that was released, or that waited for its caller, has not crashed."""
+        task = await create_task(store)
+        crashes = []
+        for number in range(3):
+            await store.register(f"p-{number}")
+            run = await store.claim(task.key, f"p-{number}")
+            assert run is not None
+            crashes.append(run.crashes)
+            clock.advance(LEASE_SECONDS)
+        await store.update_task(SCOPE, task.key, TaskChange(epoch=3, release_claim=True))
+        run = await store.claim(task.key, "p-3")
+        assert run is not None
+        assert (crashes, run.crashes) == ([0, 1, 2], 2)
+
+    async def test_only_the_suspect_of_a_blocked_process_crashes(self, store: Store, clock: FakeClock) -> None:
+        """Its neighbours do not, however late they are claimed."""
+        await store.register("p-1")
+        suspect, neighbour = [await create_task(store, build_new_task(process="p-1")) for _ in range(2)]
+        await asyncio.to_thread(asyncio.run, store.mark_suspect("p-1", suspect.key))
+        clock.advance(LEASE_SECONDS * 100)
+        await store.delete_expired()
+        await store.register("p-2")
+        runs = [await store.claim(task.key, "p-2") for task in (suspect, neighbour)]
+        assert [run and run.crashes for run in runs] == [1, 0]
+
+    async def test_a_process_that_renews_its_lease_has_no_suspect(self, store: Store, clock: FakeClock) -> None:
+        """All of its tasks crash when it dies later."""
+        await store.register("p-1")
+        suspect, neighbour = [await create_task(store, build_new_task(process="p-1")) for _ in range(2)]
+        await store.mark_suspect("p-1", suspect.key)
+        await store.renew_lease("p-1")
+        clock.advance(LEASE_SECONDS)
+        runs = [await store.claim(task.key, "p-2") for task in (suspect, neighbour)]
+        assert [run and run.crashes for run in runs] == [1, 1]
+
     async def test_a_late_renewal_begins_a_new_lease(self, store: Store, clock: FakeClock) -> None:
         """A slow process keeps the tasks that no other process has claimed."""
         await store.register("p-1")

@@ -1,0 +1,65 @@
+"""A process with a skill that blocks the event loop for longer than the lease, and one that does not.
+
+python blocking_process.py URL TASKS    start a task that blocks and this many others, then run until killed
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.engine import Engine, EngineOptions
+from a2a_runtime.execution.runner import Skills
+from a2a_runtime.execution.skill import Skill
+from a2a_runtime.stores.base import StoreOptions
+from a2a_runtime.stores.models import NewTask
+from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
+from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
+
+say = partial(print, flush=True)
+
+SCOPE = TaskScope("/agent", "acme", "ada")
+LEASE_SECONDS = 1.5
+
+
+async def blocks(_ctx: TaskContext) -> str:
+    """Block the loop in a task of a task group, as a library may do it."""
+    async with asyncio.TaskGroup() as group:
+        await group.create_task(block())
+    return "late"
+
+
+async def block() -> None:
+    """Block the loop."""
+    await asyncio.sleep(0.2)
+    time.sleep(LEASE_SECONDS * 3)  # noqa: ASYNC251 - the fault
+
+
+async def innocent(_ctx: TaskContext) -> str:
+    """Await for a while."""
+    await asyncio.sleep(0.5)
+    return "undisturbed"
+
+
+async def main() -> None:
+    """Do what the command line says."""
+    url, tasks = sys.argv[1], int(sys.argv[2])
+    logging.basicConfig(level=logging.WARNING)
+    skills = Skills(Skill("blocks", blocks, max_restarts=1), Skill("innocent", innocent, max_restarts=0))
+    store = PostgresStore(url, StoreOptions(lease_seconds=LEASE_SECONDS))
+    settings = replace(FAST_SETTINGS, lease_duration=LEASE_SECONDS)
+    async with Engine(store, skills, EngineOptions(settings=settings, notifier=PostgresNotifier(url))) as engine:
+        for number in range(tasks + 1 if tasks else 0):
+            await engine.start(SCOPE, NewTask("c-1", build_user_message("go"), "innocent" if number else "blocks", "v1_0", wire_id=f"t-{number}"))
+        say("open")
+        await asyncio.sleep(3600)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
