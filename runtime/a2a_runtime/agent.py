@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from a2a_contract.base import JsonObject
-from a2a_contract.v1_0 import AgentExtension, AgentProvider, SecurityRequirement, SecurityScheme
+from a2a_contract.v1_0 import AgentExtension, AgentProvider, Message, SecurityRequirement, SecurityScheme
 from a2a_runtime.auth.gate import SchemeRequirement, to_security_requirement
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.injection import ProcessDependencies
@@ -27,7 +27,13 @@ from a2a_runtime.execution.providers import CONTEXT, Provider
 from a2a_runtime.execution.skill import Handler, ReplyKind, Skill
 from a2a_runtime.skills.contract import AnyContract
 
+if TYPE_CHECKING:
+    from a2a_runtime.sources.port import SkillSource
+
 AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
+
+MessageCheck: TypeAlias = Callable[[Message, Caller], Awaitable[None]]
+"""Raises an error of the protocol for a message that must not become a task."""
 
 DEFAULT_MODES = ("text/plain", "application/json")
 
@@ -61,6 +67,9 @@ class SkillOptions(TypedDict, total=False):
     answers: ReplyKind | str
     timeout: float | None
     restartable: bool
+    can_merge: bool
+    check: MessageCheck | None
+    card_members: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,12 @@ class SkillDefinition:
     """Return whether the handler may ask its caller a question; ``None``: derived from its code."""
     contract: AnyContract | None = None
     """Typed schemas of the skill, if it has some; messages that do not match are refused."""
+    can_merge: bool = False
+    """True for a skill that streams and can return all at once; its handler reads ``ctx.request.is_streaming``."""
+    check: MessageCheck | None = None
+    """Further check of a message for a new task."""
+    card_members: JsonObject | None = None
+    """Members of the skill on unsigned cards of 0.3, whose schema is open."""
 
     @property
     def id(self) -> str:
@@ -137,6 +152,8 @@ class Agent:
     security_requirements: Sequence[SecurityRequirement] = ()
     documentation_url: str | None = None
     icon_url: str | None = None
+    sources: Sequence[SkillSource] = ()
+    """Sources of further skills; they are opened in the lifespan of the app, and until then the agent is unavailable."""
     _skills: dict[str, SkillDefinition] = field(default_factory=dict[str, SkillDefinition], init=False, repr=False)
     _providers: dict[str, Provider] = field(default_factory=dict[str, Provider], init=False, repr=False)
 
@@ -167,16 +184,21 @@ class Agent:
 
     def add(self, skill_id: str, handler: Handler, **options: Unpack[SkillOptions]) -> SkillDefinition:
         """Add a skill."""
-        if not _ID.fullmatch(skill_id):
-            raise ValueError(f"agent {self.name!r}: {skill_id!r} is not a skill id; ids are parts of URLs, without blanks and slashes")
         if skill_id in self._skills:
             raise ValueError(f"agent {self.name!r}: two skills are {skill_id!r}; give one of them another id")
+        declared = self._skills[skill_id] = self.define(skill_id, handler, **options)
+        return declared
+
+    def define(self, skill_id: str, handler: Handler, **options: Unpack[SkillOptions]) -> SkillDefinition:
+        """Define a skill without adding it."""
+        if not _ID.fullmatch(skill_id):
+            raise ValueError(f"agent {self.name!r}: {skill_id!r} is not a skill id; ids are parts of URLs, without blanks and slashes")
         if unknown := sorted(options.keys() - SkillOptions.__optional_keys__):
             known = ", ".join(sorted(SkillOptions.__optional_keys__))
             raise TypeError(f"agent {self.name!r}: skill {skill_id!r}: unknown options {', '.join(unknown)}; known: {known}")
         contract = options.get("contract")
         run = Skill(skill_id, handler, options.get("answers", ReplyKind.TASK), options.get("timeout", 300.0), options.get("restartable", True))
-        declared = SkillDefinition(
+        return SkillDefinition(
             run,
             name=options.get("name", skill_id),
             description=options.get("description", inspect.getdoc(handler) or ""),
@@ -189,9 +211,10 @@ class Agent:
             input_schema=options.get("input_schema", None if contract is None else contract.input_schema),
             asks=options.get("asks", None if contract is None else bool(contract.replies)),
             contract=contract,
+            can_merge=options.get("can_merge", False),
+            check=options.get("check"),
+            card_members=options.get("card_members"),
         )
-        self._skills[skill_id] = declared
-        return declared
 
     def provide(self, **functions: Callable[..., object]) -> None:
         """Declare dependencies that live as long as the process; handlers take them by parameter name, see ``execution.providers``."""

@@ -17,6 +17,7 @@
      │       ├─ StoreFullError                no capacity for another task
      │       └─ StoreInUseError               another process uses this store
      └─ InternalError                         (contract)
+         ├─ SkillSourceError                  a source whose skills cannot be offered
          └─ UnsupportedStoreError             not a store that the runtime can use
 """
 
@@ -86,11 +87,23 @@ class UnsupportedStoreError(InternalError):
         return self.reason or self.message
 
 
+class SkillSourceError(InternalError):
+    """A source cannot be opened, or describes skills that cannot be offered; the reason names the source, the skill and the fix."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__()
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason or self.message
+
+
 __all__ = [
     "ConcurrencyError",
     "ContextMismatchError",
     "EventsGoneError",
     "FencedError",
+    "SkillSourceError",
     "StoreFullError",
     "StoreInUseError",
     "StoreUnavailableError",

@@ -14,6 +14,7 @@ import gc
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
@@ -119,10 +120,11 @@ class A2APlugin(InitPlugin):
         @asynccontextmanager
         async def lifespan(app: Litestar) -> AsyncGenerator[None, None]:
             check_guards(app.guards)  # another plugin may have added some
-            extend_openapi(app, self.surfaces)
             hosts = self._settings.allowed_hosts
             async with AgentRuntime(self.surfaces, self._store, self._settings, keys=keys) as runtime:
                 self.runtime = runtime
+                extend_openapi(app, self.surfaces)
+                runtime.on_skills_changed = partial(extend_openapi, app, self.surfaces)
                 for dispatcher in dispatchers:
                     services = runtime.build_services(dispatcher.surface)
                     dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, app.cors_config, hosts))

@@ -17,7 +17,7 @@ The public keys are published at ``/.well-known/jwks.json``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -148,7 +148,10 @@ class AgentRuntime:
             )
             notifier = TeeNotifier(self._push_sender, notifier)
         self._dependencies = {surface.agent: surface.agent.build_dependencies() for surface in surfaces}
-        self.engine = Engine(self.store, collect_skills(surfaces, self._dependencies), EngineOptions(settings, clock, notifier, self._http_client))
+        self._surfaces, self._skills = surfaces, collect_skills(surfaces, self._dependencies)
+        self.on_skills_changed: Callable[[], None] = _ignore
+        """Called after a source has changed its skills."""
+        self.engine = Engine(self.store, self._skills, EngineOptions(settings, clock, notifier, self._http_client))
         dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher)
         self.service = Service(dependencies)
         self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
@@ -157,7 +160,7 @@ class AgentRuntime:
 
     def build_services(self, surface: Surface) -> tuple[AgentService[CallContext], Mapping[str, AgentService[CallContext]]]:
         """Build the service of a surface and those of dialects with rules of their own, with authorization where the surface has some."""
-        if surface.policy is None and not any(skill.security_requirements for skill in surface.skills.values()):
+        if surface.policy is None and not any(skill.security_requirements for skill in surface.agent.skills.values()):
             return self.service, self.dialect_services
         dialect_services = {name: AuthorizingService(each, self.store, has_client_task_ids=True) for name, each in self.dialect_services.items()}
         return AuthorizingService(self.service, self.store), dialect_services
@@ -167,6 +170,10 @@ class AgentRuntime:
             stack.push_async_callback(self._http_client.close)
             for dependencies in self._dependencies.values():  # open before the first run, and until the last one has ended
                 await dependencies.open(stack)
+            if any(surface.agent.sources for surface in self._surfaces):
+                from a2a_runtime.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
+
+                await stack.enter_async_context(SkillCatalog(self._surfaces, self._skills, self._announce_skills))
             await stack.enter_async_context(self.engine)
             if self._push_sender is not None:
                 await stack.enter_async_context(self._push_sender)
@@ -175,8 +182,15 @@ class AgentRuntime:
             self._exit_stack = stack.pop_all()
         return self
 
+    def _announce_skills(self) -> None:
+        self.on_skills_changed()
+
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._exit_stack.aclose()
+
+
+def _ignore() -> None:
+    """Do nothing."""
 
 
 class LazyHttpClient:

@@ -14,6 +14,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
+from a2a_contract.errors import UnavailableError
 from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityScheme, Task
 from a2a_runtime.agent import Agent, SkillDefinition, SkillOverride
 from a2a_runtime.auth.gate import AuthGate, DescribableGate, Gate, OpenGate
@@ -151,7 +152,16 @@ class Surface:
                 f"{self}: its cards are signed but it has no URL, so that a signature would vouch for the Host header of a request; "
                 "set Agent(url=…), url under [agent] in a2a.toml, or Surface(public_url=…)"
             )
-        if unknown := ", ".join(sorted((self.only or frozenset()) - self.agent.skills.keys())):
+        if not self.agent.sources:
+            self.check_skills()
+        elif MESH.name in self.dialects or self.override is not None:
+            raise ValueError(
+                f"{self}: the mesh dialect and override= are for one skill, and the agent has sources of skills; use a surface without them"
+            )
+
+    def check_skills(self) -> None:
+        """Refuse a surface without skills, or with an option that does not fit them."""
+        if unknown := ", ".join(sorted((self.only or frozenset()) - self.skills.keys())):
             raise ValueError(f"{self}: the agent has no skill {unknown}; add skills before mounting the agent")
         if not self.skills:
             raise ValueError(f"{self}: no skill; add skills before mounting the agent")
@@ -171,8 +181,20 @@ class Surface:
     @cached_property
     def skills(self) -> Mapping[str, SkillDefinition]:
         """Skills of this surface. The first one handles requests that name none."""
-        offered = {key: skill for key, skill in self.agent.skills.items() if self.only is None or key in self.only}
+        if self.agent.sources:
+            raise UnavailableError(f"{self}: its sources of skills are not open")
+        offered = self._select_skills(self.agent.skills)
         return offered if self.override is None else {key: self.override.apply(skill) for key, skill in offered.items()}
+
+    def replace_skills(self, skills: Mapping[str, SkillDefinition] | None) -> None:
+        """Replace the skills at once by those that sources offer now; ``None``: the sources are closed. Readers tell the change by the identity."""
+        if skills is None:
+            vars(self).pop("skills", None)
+        else:
+            vars(self)["skills"] = self._select_skills(skills)
+
+    def _select_skills(self, skills: Mapping[str, SkillDefinition]) -> Mapping[str, SkillDefinition]:
+        return {key: skill for key, skill in skills.items() if self.only is None or key in self.only}
 
     @cached_property
     def effective_gate(self) -> Gate | None:
@@ -231,7 +253,7 @@ class Surface:
         if isinstance(self.gate, DescribableGate) and self.agent.security_requirements:
             raise ValueError(f"{self}: both the gate and the agent declare security requirements; remove Agent(security_requirements=…)")
         known = self.security_schemes.keys()
-        for skill in self.skills.values():
+        for skill in self.agent.skills.values() if self.agent.sources else self.skills.values():
             if unknown := {scheme for each in skill.security_requirements for scheme in each.schemes or ()} - known:
                 names = ", ".join(sorted(unknown))
                 raise ValueError(f"{self}: skill {skill.id!r}: unknown security scheme {names}; known: {', '.join(known) or 'none'}")
@@ -249,7 +271,8 @@ def collect_skills(surfaces: Iterable[Surface], dependencies: Mapping[Agent, Pro
     skills = Skills()
     for surface in surfaces:
         bind = dependencies[surface.agent].bind
-        skills.add(surface.storage_key, *(bind(_adapt_to_dialects(surface, skill.skill)) for skill in surface.skills.values()))
+        offered = surface.agent.skills if surface.agent.sources else surface.skills  # those of sources are registered when they are open
+        skills.add(surface.storage_key, *(bind(_adapt_to_dialects(surface, skill.skill)) for skill in offered.values()))
     return skills
 
 

@@ -147,7 +147,10 @@ def build_document(surface: Surface, dialect: str, base_url: str) -> Document:
     """Build the card of a surface as a dialect defines it, signed if the agent signs."""
     if write := SEPARATE_WRITERS.get(dialect):
         return write(surface, base_url)
-    return COMBINABLE_WRITERS[dialect](sign_card(build_card(surface, base_url, dialect), surface, dialect))
+    document = COMBINABLE_WRITERS[dialect](sign_card(build_card(surface, base_url, dialect), surface, dialect))
+    if dialect == V0_3.name and surface.signer is None and is_json_array(skills := document["skills"]):
+        document["skills"] = [{**skill, **(surface.skills[str(skill["id"])].card_members or {})} for skill in skills if is_json_object(skill)]
+    return document
 
 
 def build_combined_document(surface: Surface, base_url: str) -> Document:

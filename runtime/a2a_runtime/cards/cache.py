@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
 from hashlib import blake2b
@@ -9,6 +10,7 @@ from hashlib import blake2b
 from pydantic_core import to_json
 
 from a2a_contract.dialects import DIALECTS
+from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.cards.builder import COMBINABLE_WRITERS, SEPARATE_WRITERS, build_combined_document, build_document
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.surface import COMBINED, Surface
@@ -32,14 +34,16 @@ class CardDocument:
 class CardCache:
     """The cards of a surface, serialized once per dialect and base URL.
 
-    Dialects do not change while the server runs, so every card was last modified when the server started.
+    Dialects do not change while the server runs, so every card was last modified when the server started, or when a source changed its skills.
     """
 
     def __init__(self, surface: Surface, clock: Clock | None = None) -> None:
         self._surface = surface
-        self._modified = (clock or SystemClock()).millis() // 1000
+        self._clock = clock or SystemClock()
+        self._modified = self._clock.millis() // 1000
         self._last_modified = formatdate(self._modified, usegmt=True)
         self._documents: dict[tuple[str, str], CardDocument] = {}
+        self._skills: Mapping[str, SkillDefinition] | None = None
         self._combinable = tuple(dialect for dialect in COMBINABLE_WRITERS if dialect in surface.dialects)
         self._shared_key = self._combinable[0] if len(self._combinable) == 1 else surface.shared_card
         self.has_shared = bool(self._combinable)
@@ -51,6 +55,11 @@ class CardCache:
 
     def get(self, dialect: str | None = None, base_url: str = "") -> CardDocument:
         """Return the card of a dialect, or the shared one; a configured URL overrides ``base_url``."""
+        if self._surface.skills is not self._skills:
+            if self._skills is not None:
+                self._modified = self._clock.millis() // 1000
+                self._last_modified = formatdate(self._modified, usegmt=True)
+            self._documents, self._skills = {}, self._surface.skills
         key = (self._shared_key if dialect is None else _resolve_form(dialect)), base_url
         document = self._documents.get(key)
         if document is None:

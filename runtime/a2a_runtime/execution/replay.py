@@ -72,11 +72,13 @@ class RequestInfo:
     """The media types that the caller accepts; none means all."""
     extensions: Sequence[str] = ()
     """The active extensions: requested by the caller and supported by the agent."""
+    is_streaming: bool = False
+    """True if the caller reads a stream, for skills that return less in chunks than at once."""
 
     @property
     def record(self) -> ReplayRecord | None:
         """The replay record of this request; ``None`` if it is empty."""
-        is_empty = not (self.metadata or self.accepted_output_modes or self.extensions)
+        is_empty = not (self.metadata or self.accepted_output_modes or self.extensions or self.is_streaming)
         return None if is_empty else ReplayRecord(RecordKind.REQUEST, "", _REQUEST_INFO.dump_json(self))
 
     @classmethod

@@ -60,6 +60,11 @@ class Skills:
             if self._skills.setdefault((surface, skill.id), skill) is not skill:
                 raise ValueError(f"skill {skill.id!r}: registered twice; give each skill an id of its own")
 
+    def replace(self, surface: str, *skills: Skill) -> None:
+        """Register the present skills of a surface. Those that are gone stay: their tasks still come to an end."""
+        self.surfaces = None if self.surfaces is None else self.surfaces | {surface}
+        self._skills.update({(surface, skill.id): skill for skill in skills})
+
     def find(self, surface: str, skill_id: str) -> Skill | None:
         """Find a skill of a surface."""
         return self._skills.get((surface, skill_id)) or self._skills.get((None, skill_id))

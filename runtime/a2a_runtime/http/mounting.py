@@ -66,7 +66,7 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
         JsonRpcController,
         CardController,
         *(each for name, each in _REST_CONTROLLERS.items() if name in surface.dialects),
-        *([SkillController] if any(skill.contract for skill in surface.skills.values()) else []),
+        *([SkillController] if surface.agent.sources or any(skill.contract for skill in surface.skills.values()) else []),
     ]
     controllers = [kind.at(surface.path or "/", endpoints) for kind in kinds]
     for controller in controllers:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from litestar import Litestar
+from litestar._openapi.plugin import OpenAPIPlugin
 from pydantic_core import from_json
 
 import a2a_contract
@@ -42,6 +43,8 @@ def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
     """Add the paths and types of surfaces to the OpenAPI document of an app, if it has one."""
     if app.openapi_config is None:
         return
+    plugin: Any = app.plugins.get(OpenAPIPlugin)
+    plugin._openapi = plugin._openapi_schema = None  # noqa: SLF001 - what a source had offered before is in it
     document: Any = app.openapi_schema  # its classes know no paths that are plain JSON, but serialize them unchanged
     prefix = app.path.rstrip("/")
     paths = {(prefix + path).rstrip("/") or "/": item for surface in surfaces for path, item in build_paths(surface)}

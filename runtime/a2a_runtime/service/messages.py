@@ -47,7 +47,7 @@ class MessageOperations(ServiceBase):
         """Accept a message and yield its task and the events of this task until it has ended or waits for the caller, or the reply."""
         require_streaming(context.surface)
         command = parse_send_request(request, context)
-        accepted = await self._accept(command, context)
+        accepted = await self._accept(command, context, is_streaming=True)
         if isinstance(accepted, Message):
             yield Event(0, Encoded.of(StreamResponse(message=accepted)))
             return
@@ -66,7 +66,7 @@ class MessageOperations(ServiceBase):
                 await self._engine.cancel_if_active(stored)
             raise
 
-    async def _accept(self, command: SendCommand, context: CallContext) -> AcceptedMessage | Message:
+    async def _accept(self, command: SendCommand, context: CallContext, *, is_streaming: bool = False) -> AcceptedMessage | Message:
         if command.push_config is not None:
             check_config(command.push_config, self._dependencies.check_url, _PUSH_CONFIG_PATH)
         message = command.message
@@ -75,6 +75,8 @@ class MessageOperations(ServiceBase):
         skill = select_skill(command, context)
         if skill.contract is not None:
             skill.contract.check_message(message)
+        if skill.check is not None:
+            await skill.check(message, context.caller)
         if skill.skill.answers is ReplyKind.MESSAGE:
             return await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info)
         if (limit := context.surface.limits.open_tasks) is not None:
@@ -88,7 +90,7 @@ class MessageOperations(ServiceBase):
             context.dialect,
             idempotency_key=command.idempotency_key,
             process=self._engine.runner.process,
-            record=command.request_info.record,
+            record=(replace(command.request_info, is_streaming=True) if is_streaming and skill.can_merge else command.request_info).record,
         )
         if command.push_config is not None:
             wire_id = self._ids.new()

@@ -6,7 +6,7 @@ A media type may end in a wildcard (``image/*``). A word without a slash, as ear
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -77,18 +77,26 @@ def parse_send_request(request: SendMessageRequest, context: CallContext) -> Sen
 
 
 def select_skill(command: SendCommand, context: CallContext) -> SkillDefinition:
-    """Select the skill of a new task: the one of the request, or the first one. Skills that are invisible to the caller do not exist."""
+    """Select the skill of a new task: the one of the request, or the first one; one of many from a source has to be named.
+
+    Skills that are invisible to the caller do not exist.
+    """
     skills = context.surface.skills
+    if command.skill_id is None and context.surface.agent.sources and len(skills) > 1:
+        raise InvalidParamsError(fields=((f"metadata.{SKILL_ID}", f"Name a skill; there are {_list_names(skills)}"),))
     candidates = skills.values() if command.skill_id is None else filter(None, (skills.get(command.skill_id),))
     for skill in candidates:
         if skill.is_visible_to(context.caller):
             break
     else:
-        names = ", ".join(name for name, each in skills.items() if not each.only_extended)
-        raise InvalidParamsError(fields=((f"metadata.{SKILL_ID}", f"There is no skill {command.skill_id!r}; there are {names}"),))
+        raise InvalidParamsError(fields=((f"metadata.{SKILL_ID}", f"There is no skill {command.skill_id!r}; there are {_list_names(skills)}"),))
     require_permission(skill, context)
     check_media_types(command, context.surface, skill)
     return skill
+
+
+def _list_names(skills: Mapping[str, SkillDefinition]) -> str:
+    return ", ".join(name for name, each in skills.items() if not each.only_extended)
 
 
 def require_permission(skill: SkillDefinition, context: CallContext) -> None:

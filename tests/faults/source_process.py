@@ -1,0 +1,67 @@
+"""A process with an agent whose skills append a line to a file and wait; it starts a task of one of them, or sees a task to its end.
+
+python source_process.py STORE FILE start SKILL      prints the id of the task; the tool never returns
+python source_process.py STORE FILE follow TASK      prints the end of the task; the tool returns
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from functools import partial
+from pathlib import Path
+
+from a2a_contract.lifecycle import TERMINAL
+from a2a_runtime.agent import Agent
+from a2a_runtime.caller import Caller
+from a2a_runtime.execution.results import join_texts
+from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.skills.context import SkillContext
+from a2a_runtime.sources import SkillDescriptor
+from a2a_runtime.stores.base import StoreOptions
+from a2a_runtime.stores.models import NewTask
+from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
+from a2a_runtime.testing.skill_source import FunctionSource
+
+say = partial(print, flush=True)
+LEASE = 0.8
+
+
+def source_of(file: Path, *, returns: bool) -> FunctionSource:
+    """Make the tool twice: as one that may be repeated, and as one that may not."""
+
+    async def append(_value: object, _ctx: SkillContext) -> str:
+        with file.open("a", encoding="utf-8") as opened:
+            opened.write("line\n")
+        say("written")
+        if not returns:
+            await asyncio.Event().wait()
+        return "done"
+
+    source = FunctionSource()
+    source.add(SkillDescriptor("append", "Appends a line."), append)
+    source.add(SkillDescriptor("append-again", "Appends a line, which may happen twice.", is_idempotent=True), append)
+    return source
+
+
+async def main() -> None:
+    """Do what the command line says."""
+    store, file, what, name = sys.argv[1:]
+    surface = Surface(Agent("writer", sources=[source_of(Path(file), returns=what == "follow")]))
+    scope = Caller("ada").task_scope(surface.storage_key)
+    async with AgentRuntime([surface], SqliteStore(store, StoreOptions(lease_seconds=LEASE)), FAST_SETTINGS) as runtime:
+        if what == "start":
+            started = await runtime.engine.start(scope, NewTask("c-1", build_user_message("go"), name, "v1_0"), Caller("ada"))
+            say("task", started.stored.wire_id)
+            await asyncio.Event().wait()
+        stored = await runtime.engine.load(scope, name)
+        if stored.state not in TERMINAL:
+            await runtime.engine.wait(stored.key, stored.last_seq, TERMINAL)
+        task = (await runtime.engine.load(scope, name)).task.model
+        say(task.status.state.name, join_texts(task.status.message.parts) if task.status.message else "")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

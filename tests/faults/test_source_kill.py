@@ -1,0 +1,43 @@
+"""A process is killed in the midst of a call to a source. The work is repeated only where a repetition does no harm."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("source_process.py")
+
+pytestmark = pytest.mark.slow
+
+
+def started(*words: str) -> subprocess.Popen[str]:
+    """Start the process."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, PROGRAM, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    ("skill", "end", "lines"),
+    [
+        ("append", "FAILED Outcome unknown: the process that ran this task is gone, and its skill cannot be restarted", 1),
+        ("append-again", "COMPLETED ", 2),
+    ],
+)
+def test_side_effects_are_not_repeated(tmp_path: Path, skill: str, end: str, lines: int) -> None:
+    """A tool that writes a file writes once, and its task fails with an unknown outcome; one that says that it is idempotent is called again."""
+    store, file = str(tmp_path / "tasks.db"), tmp_path / "file"
+    process = started(store, str(file), "start", skill)
+    assert process.stdout is not None
+    said = {process.stdout.readline().strip() for _ in range(2)}
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert "written" in said
+    task = next(line for line in said if line.startswith("task ")).removeprefix("task ")
+    output, errors = started(store, str(file), "follow", task).communicate(timeout=60)
+    assert output.splitlines()[-1:] == [end], errors[-3000:]
+    assert file.read_text().count("line") == lines

@@ -1,0 +1,255 @@
+"""Agents whose skills come from a source: card, checks, calls, and changes while they run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator
+
+import httpx
+import pytest
+from litestar import Litestar
+
+from a2a_contract.errors import InvalidParamsError, PermissionDeniedError
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message, Part, Role, Task, TaskArtifactUpdateEvent
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.caller import Caller
+from a2a_runtime.client import A2AClient
+from a2a_runtime.errors import SkillSourceError
+from a2a_runtime.skills.context import SkillContext
+from a2a_runtime.sources import SkillDescriptor
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.asgi_transport import run_app
+from a2a_runtime.testing.skill_source import FunctionSource
+
+pytestmark = pytest.mark.anyio
+URL = "http://agent"
+CARD = "/.well-known/agent-card.json"
+NUMBER = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"], "additionalProperties": False}
+RESULT = {"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]}
+DOUBLE = SkillDescriptor("double", "Doubles a number.", tags=("math",), input_schema=NUMBER, output_schema=RESULT, is_idempotent=True)
+
+
+def double(value: object, _ctx: SkillContext) -> object:
+    """Double a number."""
+    assert isinstance(value, dict)
+    return {"result": value["number"] * 2}
+
+
+async def count(value: object, _ctx: SkillContext) -> AsyncGenerator[object, None]:
+    """Count up to a number."""
+    assert isinstance(value, dict)
+    for number in range(value["number"]):
+        yield number
+
+
+@pytest.fixture
+def source() -> FunctionSource:
+    """A source of two skills."""
+    source = FunctionSource()
+    source.add(DOUBLE, double)
+    source.add(SkillDescriptor("count", "Counts.", input_schema=NUMBER, streams=True), count)
+    return source
+
+
+def app_of(source: FunctionSource, **options: object) -> Litestar:
+    """Make an app of an agent with a source."""
+    return create_app(Surface(Agent("calculator", sources=[source])), settings=FAST_SETTINGS, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def transport(source: FunctionSource) -> AsyncGenerator[httpx.AsyncBaseTransport, None]:
+    """A way to the agent."""
+    async with run_app(app_of(source)) as transport:
+        yield transport
+
+
+@pytest.fixture
+async def http(transport: httpx.AsyncBaseTransport) -> AsyncGenerator[httpx.AsyncClient, None]:
+    """Plain HTTP to the agent."""
+    async with httpx.AsyncClient(base_url=URL, transport=transport) as http:
+        yield http
+
+
+def asking(skill: str, part: Part) -> Message:
+    """Call a skill by its id."""
+    return Message(message_id="m-1", role=Role.USER, parts=[part], metadata={"skillId": skill})
+
+
+async def skills_on_card(http: httpx.AsyncClient) -> list[str]:
+    """List the skills on the card."""
+    return [skill["id"] for skill in (await http.get(CARD)).json()["skills"]]
+
+
+async def card_lists(http: httpx.AsyncClient, skills: list[str]) -> None:
+    """Wait until the card lists these skills."""
+    async with asyncio.timeout(10):
+        while await skills_on_card(http) != skills:  # noqa: ASYNC110 - a card has no event to wait for
+            await asyncio.sleep(0.005)
+
+
+async def test_the_card_has_what_the_source_describes(http: httpx.AsyncClient) -> None:
+    """Skills, and their schemas where the extension says they are."""
+    card = (await http.get(CARD)).json()
+    assert [(skill["id"], skill["description"], skill["tags"]) for skill in card["skills"]] == [
+        ("double", "Doubles a number.", ["math"]),
+        ("count", "Counts.", []),
+    ]
+    assert (await http.get("/schemas/double/input.json")).json() == NUMBER
+    assert "/skills/double" in (await http.get("/schema/openapi.json")).json()["paths"]
+
+
+async def test_calls_are_checked_and_answered(transport: httpx.AsyncBaseTransport, http: httpx.AsyncClient) -> None:
+    """Input that does not match is refused before there is a task; output comes as data, over the protocol and over plain HTTP."""
+    async with A2AClient(URL, transport=transport) as client:
+        task = await client.send(asking("double", Part(data={"number": 21})))
+        assert isinstance(task, Task)
+        assert [part.data for part in (task.artifacts or [])[0].parts] == [{"result": 42}]
+        with pytest.raises(InvalidParamsError) as refused:
+            await client.send(asking("double", Part(data={"number": "21"})))
+        assert [path for path, _ in refused.value.fields] == ["message.parts[0].data.number"]
+    assert (await http.post("/skills/double", json={"number": 4})).json() == {"result": 8}
+
+
+async def test_a_skill_that_streams_returns_all_at_once_to_others(transport: httpx.AsyncBaseTransport) -> None:
+    """A stream has one chunk for each value; a blocking call gets one value."""
+    async with A2AClient(URL, transport=transport) as client:
+        task = await client.send(asking("count", Part(data={"number": 3})))
+        assert isinstance(task, Task)
+        assert [part.data for part in (task.artifacts or [])[0].parts] == [[0, 1, 2]]
+        events = [event async for event in client.stream(asking("count", Part(data={"number": 3})))]
+        chunks = [event.artifact.parts[0].data for event in events if isinstance(event, TaskArtifactUpdateEvent)]
+        assert chunks == [0, 1, 2]
+
+
+async def test_one_of_many_skills_has_to_be_chosen(transport: httpx.AsyncBaseTransport) -> None:
+    """The first skill of a source is not more likely to be meant than another."""
+    async with A2AClient(URL, transport=transport) as client:
+        with pytest.raises(InvalidParamsError) as refused:
+            await client.send(Message(message_id="m-1", role=Role.USER, parts=[Part(text="hello")]))
+        assert refused.value.fields == (("metadata.skillId", "Name a skill; there are double, count"),)
+
+
+async def test_a_change_replaces_all_at_once(source: FunctionSource, http: httpx.AsyncClient) -> None:
+    """Card, ETag, OpenAPI and calls follow a change that comes from another thread."""
+    before = (await http.get(CARD)).headers["etag"]
+    changing = threading.Thread(
+        target=source.add, args=(SkillDescriptor("half", "Halves.", input_schema=NUMBER), lambda value, _: value["number"] // 2)
+    )
+    changing.start()
+    changing.join()
+    await card_lists(http, ["double", "count", "half"])
+    assert (await http.get(CARD)).headers["etag"] != before
+    assert (await http.post("/skills/half", json={"number": 4})).json() == 2
+    source.remove("half")
+    await card_lists(http, ["double", "count"])
+    assert (await http.get(CARD)).headers["etag"] == before
+    assert (await http.post("/skills/half", json={"number": 4})).status_code == 404
+    assert "/skills/half" not in (await http.get("/schema/openapi.json")).json()["paths"]
+
+
+async def test_a_run_keeps_the_descriptor_that_it_began_with(source: FunctionSource, transport: httpx.AsyncBaseTransport) -> None:
+    """The skill is removed in the midst of its call, and the task completes under its schema."""
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(_value: object, _ctx: SkillContext) -> object:
+        begun.set()
+        await go_on.wait()
+        return {"result": 1}
+
+    async with httpx.AsyncClient(base_url=URL, transport=transport) as http:
+        source.add(SkillDescriptor("slow", "Waits.", input_schema=NUMBER, output_schema=RESULT), slow)
+        await card_lists(http, ["double", "count", "slow"])
+        call = asyncio.create_task(http.post("/skills/slow", json={"number": 1}))
+        await begun.wait()
+        source.remove("slow")
+        await card_lists(http, ["double", "count"])
+        go_on.set()
+        assert (await call).json() == {"result": 1}
+
+
+async def test_a_list_that_cannot_be_offered_changes_nothing(
+    source: FunctionSource, http: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The skills stay as they were, and the log names the schema that is wrong."""
+    source.add(SkillDescriptor("broken", "Never works.", input_schema={"type": "nothing"}), double)
+    async with asyncio.timeout(10):
+        while "skill 'broken': its input schema cannot be used" not in caplog.text:  # noqa: ASYNC110 - a log has no event to wait for
+            await asyncio.sleep(0.005)
+    assert await skills_on_card(http) == ["double", "count"]
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "message"),
+    [
+        (SkillDescriptor("bad", input_schema={"type": "nothing"}), r"source FunctionSource: skill 'bad': its input schema cannot be used"),
+        (SkillDescriptor("bad id"), r"'bad id' is not a skill id"),
+    ],
+    ids=["schema", "id"],
+)
+async def test_a_source_that_cannot_be_offered_is_an_error_at_start(descriptor: SkillDescriptor, message: str) -> None:
+    """The app does not start, and the message names source and skill."""
+    source = FunctionSource()
+    source.add(descriptor, double)
+    with pytest.RaisesGroup(pytest.RaisesExc(SkillSourceError, match=message), flatten_subgroups=True, allow_unwrapped=True):
+        async with run_app(app_of(source)):
+            pass
+    assert not source.is_open
+
+
+async def test_two_skills_of_one_name_are_an_error_at_start(source: FunctionSource) -> None:
+    """A declared skill and one of a source."""
+    agent = Agent("calculator", sources=[source])
+    agent.add("double", lambda ctx: ctx.text)
+    with pytest.RaisesGroup(pytest.RaisesExc(SkillSourceError, match="two skills 'double'"), flatten_subgroups=True, allow_unwrapped=True):
+        async with run_app(create_app(agent, settings=FAST_SETTINGS)):
+            pass
+
+
+async def test_before_the_source_is_open_there_is_no_card(source: FunctionSource) -> None:
+    """An app whose lifespan has not run, or is over, is unavailable: a card without skills would be cached."""
+    app = app_of(source)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:
+        assert (await http.get(CARD)).status_code == 503
+        async with run_app(app):
+            assert source.is_open
+            assert (await http.get(CARD)).status_code == 200
+        assert not source.is_open
+        assert (await http.get(CARD)).status_code == 503
+
+
+async def test_a_source_may_refuse_a_call_before_there_is_a_task() -> None:
+    """An error of the check is the response, and no task is stored."""
+
+    class Denying(FunctionSource):
+        async def check(self, skill: SkillDescriptor, value: object, caller: Caller) -> None:
+            raise PermissionDeniedError(f"{caller.owner or 'anonymous'} may not {skill.id} {value}")
+
+    source = Denying()
+    source.add(DOUBLE, double)
+    async with run_app(app_of(source)) as transport, A2AClient(URL, transport=transport) as client:
+        with pytest.raises(PermissionDeniedError, match=r"anonymous may not double \{'number': 1\}"):
+            await client.send(asking("double", Part(data={"number": 1})))
+        assert [task async for task in client.list()] == []
+
+
+async def test_a_text_and_a_file_stand_for_an_input() -> None:
+    """A text fills the member that the descriptor names; a file is its address, name and media type."""
+    source = FunctionSource()
+    schema = {"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]}
+    source.add(SkillDescriptor("echo", input_schema=schema, text_member="uri", accepts_files=True, input_modes=("*/*",)), lambda value, _: value)
+    parts = [
+        (Part(text="ftp://x"), {"uri": "ftp://x"}),
+        (Part(text='{"uri": "y"}'), {"uri": "y"}),
+        (Part(url="https://x/a.png", filename="a.png", media_type="image/png"), {"uri": "https://x/a.png", "name": "a.png", "mimeType": "image/png"}),
+        (Part(raw=b"hi", media_type="text/x"), {"uri": "data:text/x;base64,aGk=", "mimeType": "text/x"}),
+    ]
+    async with run_app(app_of(source)) as transport, A2AClient(URL, transport=transport) as client:
+        for part, expected in parts:
+            task = await client.send(asking("echo", part))
+            assert isinstance(task, Task)
+            assert task.status.state == State.COMPLETED
+            assert (task.artifacts or [])[0].parts[0].data == expected
