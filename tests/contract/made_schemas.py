@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory, mkdtemp
 from types import ModuleType
 
 from a2a_gen.agent import branches, models
-from a2a_gen.agent.build import check
 from a2a_gen.agent.catalog import SchemaCatalog, bundle
+from a2a_gen.agent.checks import check
 from a2a_gen.agent.models import assign_modules
 from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.agent.type_builder import TypeBuilder

@@ -16,7 +16,7 @@ from keyword import iskeyword
 from pathlib import PurePosixPath
 
 from a2a_gen.agent import schemas
-from a2a_gen.agent.schemas import Library, SchemaRef
+from a2a_gen.agent.schemas import Library, Schema, SchemaRef
 from a2a_gen.source.json_text import Json, unescape_key
 from a2a_gen.source.references import PROTOCOL_PREFIX
 
@@ -160,13 +160,17 @@ def _copy_schema(value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: 
     for keyword, each in value.items():
         if keyword in schemas.REFERENCES and isinstance(each, str):
             made["$ref"] = _to_local_reference(each, place, catalogue, into)
-        elif keyword not in _NAMES and keyword not in schemas.HOLDERS:
+        elif keyword not in _NAMES and keyword not in schemas.HOLDERS and not (keyword == "id" and not place.pointer and _is_draft_4(value)):
             made[keyword] = each
     for pointer, part in parts.items():
         steps = pointer.split("/")[1:]
         copied = _copy_schema(part, SchemaRef(place.file, place.pointer + pointer), catalogue, into)
         _put(made, steps, copied)
     return made
+
+
+def _is_draft_4(schema: Schema) -> bool:
+    return "draft-04" in schemas.text(schema, "$schema")
 
 
 def _put(made: dict[str, Json], steps: list[str], part: Json) -> None:

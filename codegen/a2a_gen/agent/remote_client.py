@@ -17,9 +17,10 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from a2a_gen.agent import branches, build, models, modules, schemas
+from a2a_gen.agent import branches, models, modules, schemas
 from a2a_gen.agent import schemas as keywords
 from a2a_gen.agent.catalog import SchemaCatalog, pascal
+from a2a_gen.agent.checks import check_validity
 from a2a_gen.agent.ir import TEXT, AgentIR, SkillIR, TypedSchemaIR
 from a2a_gen.agent.models import assign_modules
 from a2a_gen.agent.remote import PublishedSchema, RemoteAgent
@@ -28,7 +29,7 @@ from a2a_gen.agent.settings import AgentSettings
 from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.emit.render import render
 from a2a_gen.ir.names import skill_constant, skill_methods, skill_word
-from a2a_gen.problems import ContractError, Level, ProjectError
+from a2a_gen.problems import ContractError, ProjectError
 from a2a_gen.source.git import BaselineError
 from a2a_gen.source.json_text import Json
 
@@ -217,7 +218,7 @@ def _agent(remote: RemoteAgent, methods: Mapping[str, str], command: str) -> Age
         library = Library(Path(folder))
         roots = {key: library.resolve(text, SchemaRef("card")) for key, text in merged.references.items()}
         catalogue = SchemaCatalog(library, {target: "" for target in roots.values() if target})
-        wrong = [*library.problems, *(each for each in build.check(library) if each.level is Level.ERROR)]
+        wrong = [*library.problems, *check_validity(library)]
         if wrong:
             raise ContractError(wrong)
         definitions = TypeBuilder(catalogue).definitions

@@ -9,7 +9,8 @@ import click
 from a2a_gen import pipeline
 from a2a_gen.commands import console, diff
 from a2a_gen.diff.formats import FORMATS
-from a2a_gen.diff.run import IGNORE_FILE, CompareRequest, check_compatibility, should_fail
+from a2a_gen.diff.ignore import IGNORE_FILE
+from a2a_gen.diff.run import CompareRequest, check_compatibility, should_fail
 from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b

@@ -10,8 +10,8 @@ import click
 from a2a_gen.agent import remote_client
 from a2a_gen.agent.remote import read_remote_agent, strip_credentials
 from a2a_gen.commands import console, diff
-from a2a_gen.diff import run
 from a2a_gen.diff.formats import FORMATS
+from a2a_gen.diff.ignore import IGNORE_FILE
 from a2a_gen.diff.report import CompareOptions
 from a2a_gen.diff.run import compare_sides, should_fail
 from a2a_gen.diff.sides import side_from_remote
@@ -79,7 +79,7 @@ def _check(where: str, folder: Path, command_line: str, options: _Options) -> bo
     edited = [*remote_client.find_edited(folder)]
     old, new = remote_client.read_snapshot(folder), read_remote_agent(where, options["schemas_from"])
     sides = side_from_remote(old, folder.as_posix(), new), side_from_remote(new, strip_credentials(where), old)
-    outcome = compare_sides(*sides, CompareOptions("WIRE"), Path(run.IGNORE_FILE))
+    outcome = compare_sides(*sides, CompareOptions("WIRE"), Path(IGNORE_FILE))
     diff.show_outcome(outcome, options["form"])
     for path, reason in edited:
         click.echo(f"{(folder / path).as_posix()}: {reason}", err=True)

@@ -11,17 +11,10 @@ import click
 from a2a_gen.commands import console
 from a2a_gen.diff import finding
 from a2a_gen.diff.formats import FORMATS
+from a2a_gen.diff.ignore import IGNORE_FILE, render_ignore_entries
 from a2a_gen.diff.report import CompareOptions, Report
 from a2a_gen.diff.rules.rule import ChangeLevel
-from a2a_gen.diff.run import (
-    IGNORE_FILE,
-    TRANSITIVE_SUFFIX,
-    CompareOutcome,
-    CompareRequest,
-    check_compatibility,
-    render_ignore_entries,
-    should_fail,
-)
+from a2a_gen.diff.run import TRANSITIVE_SUFFIX, CompareOutcome, CompareRequest, check_compatibility, should_fail
 from a2a_gen.diff.usage import BOTH, Usage
 from a2a_gen.problems import ProjectError
 from a2a_gen.source.project import Compat, find_project, find_root

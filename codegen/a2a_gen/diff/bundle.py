@@ -80,6 +80,7 @@ class SchemaBundle:
         self._targets: dict[int, set[int]] = {}
         self._current_targets: set[int] = set()
         self._names_by_schema: dict[SchemaLocation, frozenset[str]] = {}
+        self._old_files: dict[str, bool] = {}
 
     def build(self, schemas: Sequence[SchemaLocation], form: Form = Form.AS_WRITTEN) -> dict[str, Json]:
         """Build the schema that all schemas apply together; raise ``BundleTooLargeError`` above the limit."""
@@ -244,9 +245,11 @@ class SchemaBundle:
                     yield target
 
     def _is_old(self, schema: SchemaLocation) -> bool:
-        root = self._tree.documents[schema.file].data
-        draft = root.get("$schema") if isinstance(root, dict) else None
-        return isinstance(draft, str) and any(each in draft for each in _OLD_DRAFTS)
+        if schema.file not in self._old_files:
+            root = self._tree.documents[schema.file].data
+            draft = root.get("$schema") if isinstance(root, dict) else None
+            self._old_files[schema.file] = isinstance(draft, str) and any(each in draft for each in _OLD_DRAFTS)
+        return self._old_files[schema.file]
 
 
 def build_scoped(tree: SchemaTree, schemas: Sequence[SchemaLocation]) -> tuple[dict[str, Json], jsonschema_rs.Registry]:

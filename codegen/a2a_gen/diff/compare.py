@@ -25,6 +25,7 @@ from a2a_gen.diff.rules.unions import BRANCH_ADDED, BRANCH_REMOVED, TAG_CHANGED,
 from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_annotation
 from a2a_gen.diff.value_set import Alternative, ComparisonTooLargeError, ValueSet, build_value_set
 from a2a_gen.source.json_text import Json
+from a2a_gen.source.references import iter_schemas
 
 MAX_PAIRS = 100_000
 _MAX_TRIAL_PAIRS = 200
@@ -33,6 +34,10 @@ _MAX_TRIAL_PAIRS = 200
 _COMPARED_ANNOTATIONS = frozenset({"default", "deprecated", "discriminator"})
 # Their members are names or values, so that "title" below them is no annotation.
 _NAMING_KEYWORDS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies", "enum", "required", "type"})
+# A part of these that accepts more documents can make the whole accept fewer, or lets documents mix the parts.
+_NOT_MONOTONE = frozenset(
+    {"allOf", "contains", "dependencies", "dependentSchemas", "if", "not", "oneOf", "unevaluatedItems", "unevaluatedProperties"}
+)
 _UNORDERED_KEYWORDS = frozenset({"required", "enum", "type"})
 
 
@@ -65,6 +70,13 @@ class SchemaEquality:
                     pending.append(pair)
         self._known.update(dict.fromkeys(assumed, True))
         return True
+
+    def find_references(self, old: SchemaLocation, new: SchemaLocation) -> list[tuple[SchemaLocation, SchemaLocation]] | None:
+        """Return what two schemas of equal text refer to, if they grow and shrink with that; ``None`` for all others."""
+        if self._has_scopes or any(not _NOT_MONOTONE.isdisjoint(schema.members) for schema in iter_schemas(new.data)):
+            return None
+        references: list[tuple[SchemaLocation, SchemaLocation]] = []
+        return references if self._is_equal_at(old, new, references) else None
 
     def _is_equal_at(self, left: SchemaLocation, right: SchemaLocation, pairs: list[tuple[SchemaLocation, SchemaLocation]]) -> bool:
         try:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
@@ -69,6 +69,8 @@ class _Definition:
     schemas: tuple[SchemaLocation, SchemaLocation]
     is_same: bool
     users: set[int] = field(default_factory=set[int])
+    parts: frozenset[int] | None = None
+    """The definitions that it grows and shrinks with, where its own text is equal on both sides; else ``None``."""
 
 
 class ContainmentOracle:
@@ -81,6 +83,8 @@ class ContainmentOracle:
             {each.schemas[0]: index for index, each in enumerate(self._definitions)},
             {each.schemas[1]: index for index, each in enumerate(self._definitions)},
         )
+        for each in self._definitions:
+            each.parts = self._find_parts(each, equality)
         counts = [count_names(tree) for tree in trees]
         self._mixed_names = frozenset((counts[1] - counts[0]).keys()), frozenset((counts[0] - counts[1]).keys())
         self._has_scopes = any(tree.has_scopes for tree in trees)
@@ -89,6 +93,16 @@ class ContainmentOracle:
         self._proven: dict[ContainmentQuestion, frozenset[int]] = {}
         self._answers: dict[tuple[ContainmentQuestion, Schemas, Schemas], Containment] = {}
         self._canonical: dict[tuple[int, Form, Schemas], jsonschema_rs.CanonicalSchema | None] = {}
+
+    def _find_parts(self, definition: _Definition, equality: SchemaEquality) -> frozenset[int] | None:
+        references = None if definition.is_same else equality.find_references(*definition.schemas)
+        numbers = [(self._numbers[0].get(old), self._numbers[1].get(new)) for old, new in references or ()]
+        parts = frozenset(old for old, new in numbers if old is not None and old == new)
+        return parts if references is not None and len(parts) == len(set(numbers)) else None
+
+    def _has_parts_in(self, index: int, is_in: Callable[[int], bool]) -> bool:
+        parts = self._definitions[index].parts
+        return parts is not None and all(map(is_in, parts))
 
     def assume(self, question: ContainmentQuestion, pairs: Iterable[NodePair]) -> None:
         """Take containment of definitions for granted, since their breaks are reported; what contains them is then judged without them."""
@@ -164,8 +178,10 @@ class ContainmentOracle:
         while pending:
             index = pending.pop()
             one, other = self._definitions[index].schemas
-            atoms: set[int] = set()
-            is_equal = all(self._is_proven(((one,), (other,)), ContainmentQuestion(side, is_strict=True), equal, atoms) for side in (0, 1))
+            atoms = set(self._definitions[index].parts or ())
+            is_equal = self._has_parts_in(index, lambda each: self._definitions[each].is_same) or all(
+                self._is_proven(((one,), (other,)), ContainmentQuestion(side, is_strict=True), equal, atoms) for side in (0, 1)
+            )
             for each in atoms:
                 self._definitions[each].users.add(index)
             if not is_equal:
@@ -180,12 +196,16 @@ class ContainmentOracle:
         pending = {index for index, each in enumerate(self._definitions) if not each.is_same and index not in assumed}
         while pending:
             index = pending.pop()
-            one, other = self._definitions[index].schemas
-            atoms: set[int] = set()
-            is_proven = self._is_proven(((one,), (other,)), question, frozenset(proven), atoms)
+            schemas = ((self._definitions[index].schemas[0],), (self._definitions[index].schemas[1],))
+            atoms = set(self._definitions[index].parts or ())
+            is_proven = (
+                (question.is_strict and self._has_parts_in(index, proven.__contains__))
+                or self._is_proven(schemas, question, frozenset(proven), atoms)
+                or self._decide_whole(schemas, question) is Containment.YES
+            )
             for each in atoms:
                 self._definitions[each].users.add(index)
-            if not is_proven and self._decide_whole(((one,), (other,)), question) is not Containment.YES:
+            if not is_proven:
                 proven.discard(index)
                 pending |= {each for each in self._definitions[index].users & proven if not self._definitions[each].is_same and each not in assumed}
         return frozenset(proven)

@@ -53,7 +53,7 @@ def _pair_single_files(
     trees: tuple[SchemaTree, SchemaTree], definitions: tuple[dict[Location, SchemaLocation], dict[Location, SchemaLocation]]
 ) -> list[tuple[SchemaLocation, SchemaLocation]]:
     """Pair the roots of two single files, whatever their names are."""
-    files = [list(tree.documents) for tree in trees]
+    files = [[tree.entry] if tree.entry else list(tree.documents) for tree in trees]
     roots = [(each[0], "") for each in files if len(each) == 1]
     if len(roots) < len(trees) or not all(root in found for root, found in zip(roots, definitions, strict=True)):
         return []

@@ -14,6 +14,8 @@ from a2a_gen.problems import Place
 PROFILES = ("WIRE", "SOURCE", "FULL", "BACKWARD", "FORWARD")
 READ_PROFILES = frozenset({"WIRE", "FULL", "BACKWARD"})
 WRITE_PROFILES = frozenset({"WIRE", "FULL", "FORWARD"})
+STRICT_PROFILES = frozenset({"FULL"})
+"""Profiles of which an undecided change is an error: nothing unproven is safe."""
 SOURCE_PROFILES = frozenset({"SOURCE", "FULL"})
 
 
@@ -34,6 +36,8 @@ class Finding:
     breaks_reading: bool = False
     breaks_writing: bool = False
     can_have_witness: bool = False
+    missing_witness: str = ""
+    """Why no document shows an error of documents."""
 
     @property
     def lacks_witness(self) -> bool:

@@ -57,4 +57,4 @@ class ReferenceMap:
 
     def _is_part(self, seed: NodePair) -> bool:
         ends = zip(self._trees, (seed.old_location, seed.new_location), strict=True)
-        return all(pointer and (file, "") in tree.definitions for tree, (file, pointer) in ends)
+        return all((file != tree.entry if tree.entry else False) or (pointer and (file, "") in tree.definitions) for tree, (file, pointer) in ends)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from a2a_gen.diff import definitions
 from a2a_gen.diff.change import NOWHERE, NodePair, SchemaChange
 from a2a_gen.diff.compare import SchemaComparison
-from a2a_gen.diff.containment import ContainmentOracle
+from a2a_gen.diff.containment import ContainmentOracle, get_ends
 from a2a_gen.diff.finding import Finding
 from a2a_gen.diff.reference_map import ReferenceMap
 from a2a_gen.diff.rules.agents import compare_agents, compare_versions
 from a2a_gen.diff.rules.operations import compare_tables
 from a2a_gen.diff.rules.python import compare_python
 from a2a_gen.diff.rules.rule import ChangeLevel
+from a2a_gen.diff.schema_node import build_node
 from a2a_gen.diff.sides import ContractSide
 from a2a_gen.diff.usage import BOTH, Usage, UsageMap
 from a2a_gen.diff.verdicts import FindingBuilder, ReachedPair, VerdictOptions
@@ -93,6 +94,9 @@ def _walk(comparison: SchemaComparison, seeds: Mapping[NodePair, frozenset[Usage
     """Walk from every definition to the pairs below it, stopping at definitions that are compared themselves."""
     reached: dict[NodePair, ReachedPair] = {}
     for seed, usages in seeds.items():
+        if _changes_only_below(comparison, seed, seeds):
+            reached.setdefault(seed, ReachedPair(seed, ())).usages.update(usages)
+            continue
         pending = [(seed, ReachedPair(seed, ()))]
         seen = {seed}
         while pending:
@@ -105,6 +109,18 @@ def _walk(comparison: SchemaComparison, seeds: Mapping[NodePair, frozenset[Usage
                     seen.add(child.pair)
                     pending.append((child.pair, ReachedPair(seed, (*origin.path, child))))
     return reached
+
+
+def _changes_only_below(comparison: SchemaComparison, seed: NodePair, seeds: Container[NodePair]) -> bool:
+    """Return true if a definition has equal text in both versions and changes only through definitions that are compared themselves."""
+    ends = get_ends(seed)
+    if ends is None or seed.old.schemas != (ends[0],) or seed.new.schemas != (ends[1],):
+        return False
+    references = comparison.equality.find_references(*ends)
+    return references is not None and all(
+        comparison.equality.is_same(old, new) or NodePair(build_node(comparison.trees[0], [old]), build_node(comparison.trees[1], [new])) in seeds
+        for old, new in references
+    )
 
 
 def _pair_skills(old: ContractSide, new: ContractSide) -> Iterator[tuple[NodePair, Usage]]:

@@ -66,11 +66,16 @@ class SchemaLocation:
 
 @dataclass(frozen=True, eq=False)
 class SchemaTree:
-    """All schema files of one side; ``other_documents`` only resolve places, ``display_prefix`` is the folder shown before paths."""
+    """All schema files of one side; ``other_documents`` only resolve places, ``display_prefix`` is the folder shown before paths.
+
+    With an ``entry``, only that file is a document of its own; the others matter as far as it refers to them.
+    """
 
     documents: Mapping[str, Document]
     display_prefix: str = ""
     other_documents: Mapping[str, Document] = field(default_factory=dict[str, Document])
+    entry: str = ""
+    _resolved: dict[tuple[str, str], SchemaLocation | None] = field(default_factory=dict[tuple[str, str], "SchemaLocation | None"], repr=False)
 
     @cached_property
     def has_unevaluated(self) -> bool:
@@ -132,6 +137,12 @@ class SchemaTree:
 
     def resolve(self, schema: SchemaLocation, reference: str) -> SchemaLocation | None:
         """Resolve a ``$ref``; ``None`` if it leads out of the tree."""
+        key = (schema.file, reference)
+        if key not in self._resolved:
+            self._resolved[key] = self._find_target(schema, reference)
+        return self._resolved[key]
+
+    def _find_target(self, schema: SchemaLocation, reference: str) -> SchemaLocation | None:
         address, _, fragment = reference.partition("#")
         path = self._resolve_file(schema.file, address)
         if path is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import posixpath
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,9 +26,10 @@ from a2a_gen.ir.model import Contract
 from a2a_gen.output.lock import LOCK_FILE as LOCK
 from a2a_gen.problems import ProjectError
 from a2a_gen.source.documents import Document
-from a2a_gen.source.git import BaselineError, find_repository
+from a2a_gen.source.git import BaselineError, Repository, find_repository
 from a2a_gen.source.json_text import Json, parse, unescape_key
 from a2a_gen.source.project import TomlDocument, find_root
+from a2a_gen.source.references import PROTOCOL_PREFIX, iter_references
 from a2a_gen.source.revision_files import is_contract_file, parse_documents, parse_readable_documents, read_folder
 
 TABLE_FILES = frozenset({"dialects.json", "errors.json", "lifecycle.json", "operations.json"})
@@ -47,6 +48,8 @@ class ContractSide:
     display_prefix: str = ""
     is_plain: bool = False
     agent: AgentDescription | None = None
+    entry: str = ""
+    """The file that stands for a document, where the others are there because it refers to them."""
 
     def has_same_text(self, other: ContractSide) -> bool:
         """Return true if both sides have identical files."""
@@ -68,7 +71,8 @@ class ContractSide:
         """The schema files to compare."""
         if self.agent is not None and not self.agent.has_schemas:
             return SchemaTree({}, self.display_prefix, self.documents)
-        return SchemaTree(family_files(self.documents) if self.is_contract else self.documents, self.display_prefix, self.documents)
+        documents = family_files(self.documents) if self.is_contract else self.documents
+        return SchemaTree(documents, self.display_prefix, self.documents, entry=self.entry)
 
     def build_usage_map(self, default: frozenset[Usage]) -> UsageMap:
         """Compute the usages and users of every definition."""
@@ -101,10 +105,11 @@ class ContractSide:
 
 @dataclass(frozen=True, slots=True)
 class RevisionFolder:
-    """The folder of the revision, from which a baseline commit reads the same path."""
+    """The folder of the revision, or the one file in it, from which a baseline commit reads the same path."""
 
     folder: Path
     is_plain: bool = False
+    file: str = ""
 
 
 def read_path(path: Path, *, is_plain: bool = False) -> ContractSide:
@@ -112,8 +117,31 @@ def read_path(path: Path, *, is_plain: bool = False) -> ContractSide:
     if path.is_dir():
         return build_side(read_folder(path), label=str(path), display_prefix=_to_display_path(path), is_plain=is_plain)
     if path.is_file():
-        return build_side({path.name: path.read_bytes()}, label=str(path), display_prefix=_to_display_path(path.parent), is_plain=is_plain)
+        prefix = _to_display_path(path.parent)
+        side = build_side({path.name: path.read_bytes()}, label=str(path), display_prefix=prefix, is_plain=is_plain)
+        return side if side.agent else _add_neighbours(side, path.name, lambda name: _read_file(path.parent / name))
     raise BaselineError(f"{path}: no such file or folder", "name a folder of schemas, a card, a Git ref or a URL")
+
+
+def _read_file(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None  # reported as a dangling reference, with its place
+
+
+def _add_neighbours(side: ContractSide, entry: str, read: Callable[[str], bytes | None]) -> ContractSide:
+    """Add the files that a single schema refers to, directly or not; ``read`` takes a path relative to its folder."""
+    documents = dict(side.documents)
+    pending = list(documents.values())
+    while pending:
+        for reference in iter_references(pending.pop()):
+            if not reference.is_remote and reference.file not in documents and not reference.file.startswith(PROTOCOL_PREFIX):
+                blob = read(reference.file)
+                found = {} if blob is None else parse_documents({reference.file: blob}, display_prefix=f"{side.display_prefix}/", has_yaml=True)
+                documents |= found
+                pending += found.values()
+    return replace(side, documents=documents, entry=entry)
 
 
 def read_baseline(baseline: str, revision: RevisionFolder) -> tuple[ContractSide, ...]:
@@ -172,8 +200,24 @@ def _read_commit(ref: str, revision: RevisionFolder) -> ContractSide:
     repository = find_repository(revision.folder)
     commit = repository.resolve_commit(ref)
     folder = revision.folder.resolve().relative_to(repository.root.resolve()).as_posix()
+    if revision.file:
+        return _read_committed_file(repository, (ref, commit), folder, revision)
     files = repository.read_files(commit, folder, is_contract_file)
     return build_side(files, label=ref, display_prefix=_to_display_path(revision.folder), is_plain=revision.is_plain)
+
+
+def _read_committed_file(repository: Repository, commit: tuple[str, str], folder: str, revision: RevisionFolder) -> ContractSide:
+    """Read one file of a commit, given with its name, and the files that it refers to."""
+
+    def read(name: str) -> bytes | None:
+        path = posixpath.normpath(posixpath.join(folder, name))
+        inside, _, last = path.rpartition("/")
+        return repository.read_files(commit[1], inside, lambda each: each == last).get(last)
+
+    content = read(revision.file)
+    blobs = {} if content is None else {revision.file: content}
+    side = build_side(blobs, label=commit[0], display_prefix=_to_display_path(revision.folder), is_plain=revision.is_plain)
+    return side if side.agent else _add_neighbours(side, revision.file, read)
 
 
 def _read_lock(path: Path, revision: RevisionFolder) -> ContractSide:

@@ -11,13 +11,13 @@ A rule says which change it sees, where, and how to cure it; whether documents b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from a2a_gen.diff.change import ChildPair, NodePair, SchemaChange
 from a2a_gen.diff.compare import SchemaComparison
 from a2a_gen.diff.containment import Containment, ContainmentOracle, ContainmentQuestion, get_ends
-from a2a_gen.diff.finding import READ_PROFILES, WRITE_PROFILES, Finding, compute_fingerprint, compute_level
+from a2a_gen.diff.finding import READ_PROFILES, STRICT_PROFILES, WRITE_PROFILES, Finding, compute_fingerprint, compute_level
 from a2a_gen.diff.proof import is_proven_by_rules
 from a2a_gen.diff.reference_map import ReferenceMap
 from a2a_gen.diff.rules.annotations import AFTER_SUNSET, ALIAS_REMOVED, BEFORE_SUNSET
@@ -34,6 +34,7 @@ from a2a_gen.diff.witness import Witness, WitnessFinder
 
 # Changes of what strings, names and tags mean; the set of valid documents does not decide about them.
 _MEANING_RULES = frozenset({ALIAS_REMOVED, BEFORE_SUNSET, ENCODING_CHANGED, RENAMED, RENAMED_ALIAS, TAG_CHANGED})
+_MEANING = "the documents stay valid, and mean something else"
 _TOLERANT_RULES = frozenset({ADDED_WITH_DEFAULT, RENAMED_ALIAS, AFTER_SUNSET})
 
 
@@ -155,9 +156,9 @@ class FindingBuilder:
         return bool(roots) and all(self._oracle.decide(root, question) is Containment.YES for root in roots)
 
     def _build_finding(
-        self, change: SchemaChange, reached: ReachedPair | None, usages: frozenset[Usage], witnesses: Iterable[Witness]
+        self, change: SchemaChange, reached: ReachedPair | None, usages: frozenset[Usage], witnesses: Sequence[Witness]
     ) -> Finding | None:
-        level = compute_level(change, usages, self._options.profile)
+        level = self._compute_level(change, usages)
         if level is ChangeLevel.NONE:
             return None
         old_definition, definition = (find_enclosing_definition(*each) for each in zip(self._trees, (change.old, change.new), strict=True))
@@ -167,6 +168,10 @@ class FindingBuilder:
             for each in DIRECTIONS
         )
         has_search = self._options.find_witnesses and reached is not None and change.pair is not None
+        missing = ""
+        if has_search and reached is not None and level is ChangeLevel.ERROR and not witnesses:
+            is_meaning = change.rule in _MEANING_RULES or not _is_about_documents(change)
+            missing = _MEANING if is_meaning else self._witness_finder.explain_missing(reached.root)
         return Finding(
             rule=change.rule,
             level=level,
@@ -181,7 +186,14 @@ class FindingBuilder:
             breaks_reading=reads and change.levels.read is ChangeLevel.ERROR,
             breaks_writing=writes and change.levels.write is ChangeLevel.ERROR,
             can_have_witness=has_search and ((reads and change.effect.is_narrowing) or (writes and change.effect.is_widening)),
+            missing_witness=missing,
         )
+
+    def _compute_level(self, change: SchemaChange, usages: frozenset[Usage]) -> ChangeLevel:
+        """Return the level of a change; the profile says whether an undecided one fails."""
+        level = compute_level(change, usages, self._options.profile)
+        is_undecided = change.rule is UNDECIDABLE and _is_about_documents(change)
+        return ChangeLevel.ERROR if is_undecided and level is ChangeLevel.WARNING and self._options.profile in STRICT_PROFILES else level
 
     def find_unexplained(self, seeds: Mapping[NodePair, frozenset[Usage]]) -> Iterator[Finding]:
         """Find definitions that break although no rule says so."""

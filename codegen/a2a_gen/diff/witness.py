@@ -130,6 +130,17 @@ class WitnessFinder:
         documents = ((_minimize(each, shows),) for each in candidates if shows(each))
         return self._build_witness(documents, pair, is_newly_refused=is_newly_refused)
 
+    def explain_missing(self, root: NodePair) -> str:
+        """Explain why no document of a definition was found that shows a change."""
+        schemas = get_schemas(root)
+        for side, name in enumerate(("old", "new")):
+            if self._validators.is_accepted(side, schemas[side], None) is None:
+                return f"no witness: validators cannot compile the {name} schema"
+            self._samplers[side].reset_budget()
+        if not any(self._samplers[side].generate_first(each) for side, each in enumerate((root.old, root.new))):
+            return "no witness: no document of this definition was found, valid or not"
+        return "no witness among the documents near the border of both schemas"
+
     def _build_witness(self, documents: Iterator[tuple[Json]], root: NodePair, *, is_newly_refused: bool) -> Witness | None:
         for sampler in self._samplers:
             sampler.reset_budget()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from a2a_gen.agent.build import check
+from a2a_gen.agent.checks import check
 from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.problems import Level, Problem
 
@@ -42,3 +42,46 @@ def test_names_of_members_may_be_patterns(tmp_path: Path) -> None:
 def test_other_patterns_yield_no_warning(tmp_path: Path, pattern: str) -> None:
     """A text, a class or a group may resemble a lookaround."""
     assert said(tmp_path, {"type": "string", "pattern": pattern}) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer", "text", "cure", "level"),
+    [
+        ({"type": "string", "nullable": True}, "/nullable", "OpenAPI 3.0", 'write "type": ["string", "null"]', Level.ERROR),
+        ({"properties": {"a": {"enum": [1], "nullable": True}}}, "/properties/a/nullable", "OpenAPI 3.0", '{"type": "null"}', Level.ERROR),
+        ({"type": "object", "requierd": ["a"]}, "/requierd", "not a keyword", "did you mean required?", Level.WARNING),
+        ({"$defs": {"A": {"additionalproperties": False}}}, "/$defs/A/additionalproperties", "no effect", "additionalProperties", Level.WARNING),
+        ({"tyep": "string"}, "/tyep", "no effect", "did you mean type?", Level.WARNING),
+        ({"type": "integer", "minimun": 1}, "/minimun", "no effect", "did you mean minimum?", Level.WARNING),
+    ],
+    ids=["nullable", "nullable enum", "requierd", "another case", "swapped", "replaced"],
+)
+def test_keywords_without_effect_are_reported(tmp_path: Path, schema: dict[str, object], pointer: str, text: str, cure: str, level: Level) -> None:
+    """A keyword of another format is refused, a misspelt one is warned of; both messages have the cure."""
+    (problem,) = said(tmp_path, schema)
+    assert (problem.place.pointer, problem.level) == (pointer, level)
+    assert text in problem.text
+    assert cure in problem.cure
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"x-requierd": 1},
+        {"properties": {"requierd": {}}},
+        {"examples": [{"requierd": 1}]},
+        {"vendorKeyword": 1},
+        {"type": "string", "nullable": False},
+    ],
+    ids=["extension", "member", "example", "unlike any", "not nullable"],
+)
+def test_other_words_yield_no_warning(tmp_path: Path, schema: object) -> None:
+    """Members, examples and keywords of vendors are not taken for misspelt ones."""
+    assert said(tmp_path, schema) == []
+
+
+def test_an_id_within_a_schema_of_draft_4_is_refused(tmp_path: Path) -> None:
+    """There it changes what references mean, as ``$id`` does in later drafts; at the root it only names the file."""
+    schema = {"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x.example/s", "properties": {"a": {"id": "http://y.example/"}}}
+    (problem,) = said(tmp_path, schema)
+    assert (problem.place.pointer, problem.rule, problem.level) == ("/properties/a/id", "A2A-K06", Level.ERROR)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from unit.diff.sides import Run
+from unit.diff.sides import Run, git
 
 
 @pytest.mark.parametrize("suffix", ["json", "yaml"])
@@ -36,3 +37,53 @@ def test_an_openapi_document_is_refused(run: Run, tmp_path: Path, text: str) -> 
     assert code == 2
     assert "an OpenAPI document, not a JSON Schema" in message
     assert "oasdiff" in message
+
+
+def write(folder: Path, **files: object) -> Path:
+    """Write schemas to a folder; return that of the order."""
+    for name, schema in files.items():
+        file = folder / name.replace("_", "/", 1)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.with_suffix(".json").write_text(json.dumps(schema))
+    return folder / "order.json"
+
+
+def test_a_single_file_follows_references_to_its_neighbours(run: Run, tmp_path: Path) -> None:
+    """Files that it refers to are compared with it, in other folders too; definitions without a reference are not."""
+    order = {"properties": {"item": {"$ref": "common/item.json"}}}
+    old = write(tmp_path / "old", order=order, common_item={"$ref": "#/$defs/I", "$defs": {"I": {"maxLength": 9}, "J": {"maxLength": 9}}}, other={})
+    new = write(
+        tmp_path / "new", order=order, common_item={"$ref": "#/$defs/I", "$defs": {"I": {"maxLength": 3}, "J": {"maxLength": 3}}}, other=False
+    )
+    code, output, _ = run("diff", old, new, "--plain", "--role", "read", "--format", "singleline")
+    assert (code, output.count("error"), "common/item.json" in output) == (1, 1, True)
+
+
+def test_a_missing_neighbour_is_reported(run: Run, tmp_path: Path) -> None:
+    """A reference without a file is an error with its place."""
+    order = write(tmp_path, order={"$ref": "gone.json"})
+    code, _, message = run("diff", order, order, "--plain")
+    assert code == 2
+    assert "order.json:1" in message
+    assert "gone.json" in message
+
+
+def test_a_single_file_is_compared_with_a_commit(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same file of the commit is the base, with its neighbours of that commit; other files of the folder are not compared."""
+    git(tmp_path, "init", "-q", ".")
+    order = write(tmp_path, order={"$ref": "common/item.json"}, common_item={"maxLength": 9}, other={"maxLength": 9})
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "First")
+    write(tmp_path, common_item={"maxLength": 3}, other={"maxLength": 3})
+    monkeypatch.chdir(tmp_path)
+    code, output, _ = run("diff", "--against", "HEAD", order, "--plain", "--role", "read", "--format", "singleline")
+    assert (code, output.count("error"), "item.json" in output) == (1, 1, True)
+
+
+def test_nullable_is_noted(run: Run, tmp_path: Path) -> None:
+    """A keyword that looks as if it had an effect is named, with what to write instead."""
+    file = write(tmp_path, order={"type": "string", "nullable": True})
+    code, _, notes = run("diff", file, file, "--plain")
+    assert code == 0
+    assert "order.json:1" in notes
+    assert "nullable has no effect" in notes

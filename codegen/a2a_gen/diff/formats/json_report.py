@@ -47,6 +47,7 @@ def _finding_to_json(finding: Finding) -> dict[str, Json]:
             {"document": witness.document, "definition": witness.definition, "accepted_by": "old" if witness.is_newly_refused else "new"}
             for witness in finding.witnesses
         ],
+        "missing_witness": finding.missing_witness,
     }
 
 

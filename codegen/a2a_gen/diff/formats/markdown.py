@@ -32,7 +32,7 @@ def _render_row(finding: Finding) -> str:
 
 
 def _render_witnesses(findings: list[Finding]) -> Iterator[str]:
-    with_one = [finding for finding in findings if finding.witnesses or finding.lacks_witness]
+    with_one = [finding for finding in findings if finding.witnesses or finding.missing_witness]
     if not with_one:
         return
     yield from ("<details><summary>Witnesses: documents that show a break</summary>", "")
@@ -41,8 +41,8 @@ def _render_witnesses(findings: list[Finding]) -> Iterator[str]:
         for witness in finding.witnesses:
             yield f"  - {_escape(render_witness(witness).removesuffix(render_document(witness)))}"
             yield from ("    ```json", f"    {render_document(witness).replace('```', '` ``')}", "    ```")
-        if finding.lacks_witness:
-            yield "  - no witness found"
+        if finding.missing_witness:
+            yield f"  - {finding.missing_witness}"
     yield from ("", "</details>", "")
 
 

@@ -31,8 +31,8 @@ def _render_finding(finding: Finding) -> Iterator[str]:
         yield f"      {render_usages(finding)}: {', '.join(finding.users[:8])}"
     for witness in finding.witnesses:
         yield f"      {render_witness(witness)}"
-    if finding.lacks_witness:
-        yield "      no witness found"
+    if finding.missing_witness:
+        yield f"      {finding.missing_witness}"
     if finding.level is ChangeLevel.ERROR:
         yield f"      fix: {finding.rule.cure}"
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
 
 from a2a_gen.diff.change import Focus, NodePair, SchemaChange, TextArguments
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, ChangeRule, Effect, define_rule
+from a2a_gen.diff.schema_node import is_annotation
 from a2a_gen.diff.value_set import Alternative, find_tag, find_tag_values
 
 BRANCH_REMOVED = define_rule("A2A070 union-branch-removed", "union narrows E I E", "the alternative {name} was removed", mirror="union-branch-added")
@@ -16,7 +19,10 @@ TAG_CHANGED = define_rule("A2A072 discriminator-changed", "union both E E E", "t
 RULES = (BRANCH_REMOVED, BRANCH_ADDED, TAG_CHANGED)
 
 _MAX_TRIALS = 400
+_MAX_COMPARED = 40_000
+_LIKE = 0.5
 
+_Indices: TypeAlias = dict[int, None]
 IsCovered = Callable[[Alternative, Alternative, Effect], bool]
 """True if replacing one alternative by another does not have the effect."""
 
@@ -31,31 +37,69 @@ class BranchMatch:
 
 
 def match_branches(old: Sequence[Alternative], new: Sequence[Alternative], is_covered: IsCovered) -> BranchMatch:
-    """Match alternatives: by definition, by tag, by enumeration, and last by which can replace which."""
+    """Match alternatives: by tag, definition, title and enumeration, then by which can replace which, and last by likeness."""
     if len(old) == len(new) == 1:
         return BranchMatch(((old[0], new[0]),), (), ())
     left, right = dict.fromkeys(range(len(old))), dict.fromkeys(range(len(new)))
     pairs: list[tuple[Alternative, Alternative]] = []
-
-    def join(one: int, other: int) -> None:
-        pairs.append((old[one], new[other]))
-        del left[one], right[other]
-
-    for key in (_build_tag_key(old, new), _get_definition_name, _get_listed_key):
-        by_key = {value: index for index in reversed(right) if (value := key(new[index]))}
-        for index in list(left):
-            other = by_key.pop(key(old[index]), None)
-            if other is not None:
-                join(index, other)
-    if len(left) * len(right) <= _MAX_TRIALS:
-        for index in list(left):
-            other = next((each for each in right if is_covered(old[index], new[each], Effect.BOTH)), None)
-            if other is not None:
-                join(index, other)
+    searches = [_find_by_key(old, new, left, right, key) for key in (_build_tag_key(old, new), _get_definition_name, _get_title, _get_listed_key)]
+    for index, other in chain(*searches, _find_replaceable(old, new, left, right, is_covered), _find_like(old, new, left, right)):
+        pairs.append((old[index], new[other]))
+        del left[index], right[other]
     removed, added = [old[index] for index in left], [new[index] for index in right]
     if len(removed) == len(added) == 1 and not (removed[0].node.name and added[0].node.name):
         return BranchMatch((*pairs, (removed[0], added[0])), (), ())
     return BranchMatch(tuple(pairs), tuple(removed), tuple(added))
+
+
+# Searches for pairs among the alternatives that are left; each pair is taken out before the search goes on.
+
+
+def _find_by_key(
+    old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices, key: Callable[[Alternative], str]
+) -> Iterator[tuple[int, int]]:
+    by_key = {value: index for index in reversed(right) if (value := key(new[index]))}
+    for index in list(left):
+        other = by_key.pop(key(old[index]), None)
+        if other is not None:
+            yield index, other
+
+
+def _find_replaceable(
+    old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices, is_covered: IsCovered
+) -> Iterator[tuple[int, int]]:
+    for index in list(left) if len(left) * len(right) <= _MAX_TRIALS else ():
+        other = next((each for each in right if is_covered(old[index], new[each], Effect.BOTH)), None)
+        if other is not None:
+            yield index, other
+
+
+def _find_like(old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices) -> Iterator[tuple[int, int]]:
+    """Find alternatives that say mostly the same, the most alike first; two definitions of different names are different things."""
+    ends = [{index: _list_features(side[index]) for index in indices} for side, indices in ((old, left), (new, right))]
+    if len(ends[0]) * len(ends[1]) > _MAX_COMPARED:
+        return
+    scores = [
+        (len(one & two) / len(one | two), index, other)
+        for index, one in ends[0].items()
+        for other, two in ends[1].items()
+        if one and two and not (old[index].node.name and new[other].node.name)
+    ]
+    for score, index, other in sorted(scores, key=lambda each: (-each[0], *each[1:])):
+        if score >= _LIKE and index in left and other in right:
+            yield index, other
+
+
+def _list_features(alternative: Alternative) -> frozenset[str]:
+    """List what an alternative says: its keywords, its members and their schemas."""
+    found: set[str] = set()
+    for schema in alternative.node.schemas:
+        for keyword, value in schema.members.items():
+            if keyword == "properties" and isinstance(value, dict):
+                found |= {f"{keyword} {name}" for name in value} | {f"{keyword} {name} {each!r}" for name, each in value.items()}
+            elif not is_annotation(keyword):
+                found |= {keyword, f"{keyword} {value!r}"}
+    return frozenset(found)
 
 
 def compare_alternatives(
@@ -90,6 +134,12 @@ def _get_definition_name(alternative: Alternative) -> str:
     return alternative.node.name
 
 
+def _get_title(alternative: Alternative) -> str:
+    origin = alternative.node.origin
+    title = origin.members.get("title") if origin else None
+    return title if isinstance(title, str) else ""
+
+
 def _get_listed_key(alternative: Alternative) -> str:
     return "listed" if alternative.values is not None else ""
 
@@ -103,6 +153,7 @@ def _get_label(alternative: Alternative) -> str:
     return (
         alternative.node.name
         or (origin.name if origin else "")
+        or _get_title(alternative)
         or next(iter(" ".join(each) for each in find_tag_values(alternative.node).values()), "")
         or alternative.kind
     )
