@@ -95,13 +95,13 @@ def test_why_a_task_is_canceled_is_metadata() -> None:
     assert read.metadata == {"reason": "tired"}
 
 
-def test_consumers_find_results_as_text() -> None:
-    """Data are written as JSON in a text part, and artifacts in their order."""
+def test_data_stay_data() -> None:
+    """Data are written as data, in artifacts in their order; the service makes one text of a result before."""
     artifacts = [{"artifactId": "a", "parts": [{"data": {"n": 1}}]}, {"artifactId": "b", "name": "B", "parts": [{"data": None}]}]
     written = to_mesh.write_task(task("TASK_STATE_COMPLETED", artifacts=artifacts))
     assert written["artifacts"] == [
-        {"name": "a", "parts": [{"type": "text", "text": '{"n": 1}'}], "index": 0},
-        {"name": "B", "parts": [{"type": "text", "text": "null"}], "index": 1},
+        {"name": "a", "parts": [{"type": "data", "data": {"n": 1}}], "index": 0},
+        {"name": "B", "parts": [{"type": "data", "data": {"value": None}, "metadata": {"data_part_compat": True}}], "index": 1},
     ]
 
 

@@ -120,11 +120,12 @@ class JsonRpcParser:
         return to_json(given, inf_nan_mode="null") if self._forgiving or _is_strict_id(given) else NO_ID
 
     def _parse_leniently(self, call: dict[str, object], error: ValidationError) -> ParsedCall | None:
-        """Parse a call without the members that a lenient dialect ignores; ``None`` when it stays invalid."""
+        """Parse a call without the members that a lenient dialect ignores, and with missing tags; ``None`` when it stays invalid."""
         params = call.get("params", {})
         if not is_json_object(params):
             return self.parse(to_json(call | {"params": {}}))
-        mended = _drop_unreadable(params, error)
+        binding = next(binding for binding in self._methods[str(call["method"])] if binding.lenient_envelope)
+        mended = supply_tags(binding.request.__pydantic_core_schema__, _drop_unreadable(params, error))
         with suppress(InvalidCallError):  # other errors are reported for the original call
             return self.parse(to_json(call | {"params": mended})) if mended != params else None
         return None

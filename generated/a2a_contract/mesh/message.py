@@ -44,7 +44,7 @@ class FilePart(WireModel):
 
 
 class DataPart(WireModel):
-    """Structured data; producers read it but answer with JSON in a text part."""
+    """Structured data; producers show it in a history, but answer with JSON in a text part."""
 
     type: Literal["data"]
     data: JsonObject

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from a2a_contract.dialects import MESH
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.field_paths import field_paths
 from a2a_contract.json_types import is_json_object
@@ -25,9 +26,11 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.http.asgi import HttpRequest, check_json, send_allowed_methods
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.errors import collect_field_errors
+from a2a_runtime.mesh.sent import MESH_METHODS
 from a2a_runtime.service.context import ProtocolBinding
 
 _METHODS = ("POST", "OPTIONS")
+_TABLES = {**METHODS, MESH.name: MESH_METHODS}
 
 
 class JsonRpcEndpoint(Endpoint):
@@ -38,7 +41,7 @@ class JsonRpcEndpoint(Endpoint):
     def __init__(self, dispatcher: Dispatcher) -> None:
         super().__init__(dispatcher)
         dialects = [each for each in dispatcher.supported_dialects.dialects if each.name in METHODS]
-        self._tables = [METHODS[each.name] for each in dialects]
+        self._tables = [_TABLES[each.name] for each in dialects]
         self._parser = _build_parser(tuple(each.name for each in dialects))
         self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)
         self._is_lenient = all(binding.lenient_envelope for table in self._tables for binding in table.values())
@@ -63,6 +66,8 @@ class JsonRpcEndpoint(Endpoint):
             index = await self._select_by_task(request, caller, call, (index, *others))
         binding = call.bindings[index]
         context = self.dispatcher.build_context(request, caller, binding)
+        if binding.lenient_envelope:
+            context = context._replace(body=body)
         try:
             parsed = binding.parse(call.requests[binding.dialect])
         except ValidationError as error:
@@ -100,4 +105,4 @@ def _extract_params(body: bytes) -> Mapping[str, object]:
 @lru_cache(maxsize=16)
 def _build_parser(dialects: tuple[str, ...]) -> JsonRpcParser:
     """Build a parser; surfaces with the same dialects share it, because building takes milliseconds."""
-    return JsonRpcParser([METHODS[each] for each in dialects])
+    return JsonRpcParser([_TABLES[each] for each in dialects])

@@ -3,6 +3,7 @@
     service ── the five operations, and the checks of a surface when the app starts
       │
     events ─── projection of tasks and events to this dialect
+    sent ───── messages of a history as they were sent
 
 - A client chooses the ids of its tasks. An id is reserved before a handler runs, belongs to its surface, and can be reused some time after the end.
 - Every surface has one skill. Its handler gets every message, whatever it contains.

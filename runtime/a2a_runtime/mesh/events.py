@@ -4,7 +4,7 @@ Consumers read the text of the first part of the first artifact, and nothing els
 
     artifact         none before the task has completed, then one called ``result``
     its text         texts joined as they are; other values as JSON, several as a list; ``null`` without any
-    history          the message that started the task
+    history          the message that started the task, as it was sent
     status message   one text
 
 A stream does not report that a task has begun, because consumers read ``working`` as work that goes on elsewhere:

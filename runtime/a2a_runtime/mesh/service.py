@@ -40,6 +40,7 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.follow_ups import AcceptedMessage
 from a2a_runtime.execution.run import JOB_LOST, STATUS_UNAVAILABLE
 from a2a_runtime.mesh.events import FAILED, WORKING, EventProjection, flatten_parts, follow_task, project_task
+from a2a_runtime.mesh.sent import keep_sent
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.validation import build_request_info, check_sizes, require_permission
 from a2a_runtime.stores.models import NewTask
@@ -119,14 +120,15 @@ class MeshService(ServiceBase, AgentService[CallContext]):
         if not skill.is_visible_to(context.caller):
             raise PermissionDeniedError
         require_permission(skill, context)
-        check_sizes(request.message, context.surface.limits)
+        sent = keep_sent(request.message, context.body)
+        check_sizes(sent, context.surface.limits)
         if skill.contract is not None:
             skill.contract.check_message(request.message)
         wire_id = request.message.task_id or fresh_id()
         if len(wire_id) > _MAX_ID_LENGTH or not wire_id.isprintable():
             raise InvalidParamsError(fields=((TaskSendParams.wire_name("id"), f"is not one line of at most {_MAX_ID_LENGTH} characters"),))
         context_id = request.message.context_id or wire_id
-        message = request.message.model_copy(update={"task_id": None, "context_id": context_id})
+        message = sent.model_copy(update={"task_id": None, "context_id": context_id})
         new = NewTask(context_id, message, skill.id, context.dialect, wire_id, record=build_request_info(request, context).record)
         return await self._engine.start(scope, new, context.caller)
 

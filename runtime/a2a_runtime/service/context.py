@@ -41,6 +41,8 @@ class CallContext(NamedTuple):
     idempotency_key: str | None = None
     base_url: str = ""
     """The URL of the surface as the server sees it; a configured URL takes precedence."""
+    body: bytes = b""
+    """The call as it was sent, in a dialect whose messages may hold more than the canonical model."""
 
     @property
     def active_extensions(self) -> tuple[str, ...]:

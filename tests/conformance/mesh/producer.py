@@ -132,6 +132,11 @@ async def broken_job(_ctx: TaskContext) -> FailingJob:
     return FailingJob()
 
 
+async def data(ctx: TaskContext) -> object:
+    """Return the data of the message."""
+    return ctx.data
+
+
 gate = threading.Event()
 """Lets the slow handler end."""
 
@@ -161,6 +166,7 @@ def surfaces() -> list[Surface]:
         Surface(agent_of("greets", greets, answers="message"), "/agents/greets", ONLY_MESH),
         Surface(agent_of("report", report, input_modes=("application/json",), **everything), "/agents/report", ONLY_MESH, limits=quiet),
         Surface(agent_of("guarded", echo), "/agents/guarded", ONLY_MESH, gate=PresenceGate()),
+        Surface(agent_of("data", data), "/agents/data", ONLY_MESH),
         Surface(agent_of("slow", slow), "/agents/slow", ONLY_MESH, answer_within=0.05),
         Surface(agent_of("at-once", echo), "/agents/at-once", ONLY_MESH, answer_within=0),
         Surface(agent_of("mixed", asks), "/agents/mixed", frozenset((MESH.name, V1_0.name, V0_3.name))),

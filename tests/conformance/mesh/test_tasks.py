@@ -58,6 +58,35 @@ def test_a_message_that_is_none_is_an_empty_one(echo: Consumer, said: object) ->
     assert (task["status"]["state"], text_of(task), task["history"]) == ("completed", "", [{"role": "user", "parts": []}])
 
 
+TEXT = {"type": "text", "text": "x"}
+FORMS = {
+    "order": {"parts": [{"text": "x", "type": "text"}], "role": "user"},
+    "no role": {"parts": [TEXT]},
+    "no type": {"role": "user", "parts": [{"text": "x"}]},
+    "kind": {"role": "user", "parts": [{"kind": "text", "text": "x"}], "kind": "message", "messageId": "m"},
+    "data": {"role": "user", "parts": [{"type": "data", "data": {"a": 1.0, "b": None}, "mimeType": "text/json"}]},
+    "data without a type": {"role": "user", "parts": [{"data": {"a": 1}}]},
+    "file": {"role": "user", "parts": [{"type": "file", "file": {"name": "a", "bytes": "aGk="}}, {"file": {"uri": "https://a.example/b"}}]},
+    "metadata": {"role": "user", "parts": [{**TEXT, "metadata": {"a": None}}], "metadata": {"b": [1, 2.50]}},
+    "unknown members": {"role": "user", "parts": [{**TEXT, "lang": "de", "x": {"y": [None]}}], "trace": {"id": "\u2028"}},
+    "no parts": {"role": "agent", "content": "x"},
+}
+
+
+@pytest.mark.parametrize("sent", FORMS.values(), ids=FORMS.keys())
+def test_a_history_is_what_was_sent(echo: Consumer, sent: dict[str, object]) -> None:
+    """Each form in which consumers write a message is read, and shown to the byte, now and later."""
+    task = echo.task("tasks/send", message=sent)
+    later = echo.task("tasks/get", id=task["id"])
+    assert json.dumps(task["history"]) == json.dumps(later["history"]) == json.dumps([sent])
+    assert text_of(task) in {"x", ""}
+
+
+def test_data_reach_the_handler(client: httpx.Client) -> None:
+    """A data part without a type is data for the handler."""
+    assert text_of(Consumer(client, "/agents/data").task("tasks/send", message={"parts": [{"data": {"a": [1]}}]})) == '{"a": [1]}'
+
+
 def test_an_invalid_part_is_in_the_error(echo: Consumer) -> None:
     """The message is refused as a whole."""
     error = echo.error("tasks/send", {"message": {"role": "user", "parts": [{"type": "song", "text": "la"}]}})

@@ -114,7 +114,7 @@ class Linker:
         links = tuple(links)
         for path, leaf in theirs.items():
             other = ours.get(path)
-            is_set = any(leaf in link.owned_members and link.kind != "json" for link in links)
+            is_set = any(leaf in link.owned_members for link in links)
             if other is None or is_set or any(other in link.ours and leaf not in link.theirs and link.sets(Direction.READ) for link in links):
                 continue
             if not isinstance(leaf.field.type, Constant):

@@ -40,7 +40,6 @@ RULE_KINDS: Final[Mapping[str, RuleKind]] = {
     "entry": RuleKind(carries=READ_ONLY, sets=BOTH),
     "derive": RuleKind(carries=BOTH, sets=BOTH),
     "state": RuleKind(carries=frozenset(), sets=WRITE_ONLY),
-    "json": RuleKind(carries=frozenset(), sets=WRITE_ONLY),
     "position": RuleKind(carries=frozenset(), sets=WRITE_ONLY),
     "constant": RuleKind(carries=frozenset(), sets=WRITE_ONLY),
     "fresh": RuleKind(carries=frozenset(), sets=READ_ONLY),

@@ -170,10 +170,8 @@ class _Writing:
                 return MemberEntry(target, f"[{text}]", text) if target.last.is_nullable else MemberEntry(target, f"[{text}] if {text} else []")
             case "milliseconds":
                 return MemberEntry(target, f"conversions.milliseconds({text})", is_there)
-            case "entry":
-                return MemberEntry(target, target.field.python, f"{target.field.python} is not None")
             case _:
-                return MemberEntry(target, f"conversions.json_text({self.context.printer(WRITE).value(Same(Primitive.ANY), text)})")
+                return MemberEntry(target, target.field.python, f"{target.field.python} is not None")
 
     def _resource(self, link: Link, target: Leaf) -> MemberEntry:
         values = {leaf.field.wire: self._value(leaf) for leaf in link.ours}

@@ -29,11 +29,6 @@ def write_part_as_text_part(ours: v1_0.Part) -> dict[str, object]:
         if ours.metadata is not None:
             out["metadata"] = ours.metadata
         return out
-    if ours.data is not None:
-        out = {"type": "text", "text": conversions.json_text(None if ours.data is base.JSON_NULL else ours.data)}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
-        return out
     raise conversions.UntranslatableError("mesh tasks/* has no TextPart for this Part")
 
 
@@ -100,10 +95,12 @@ def read_part(theirs: mesh.Part) -> v1_0.Part:
 
 def write_part(ours: v1_0.Part) -> dict[str, object]:
     """Write `Part` for mesh tasks/*."""
-    if ours.text is not None or ours.data is not None:
+    if ours.text is not None:
         return write_part_as_text_part(ours)
     if ours.raw is not None or ours.url is not None:
         return write_part_as_file_part(ours)
+    if ours.data is not None:
+        return write_part_as_data_part(ours)
     raise conversions.UntranslatableError("mesh tasks/* has no Part for this Part")
 
 

@@ -1,0 +1,67 @@
+"""Messages as they were sent.
+
+The canonical model has no place for members that this dialect does not define, and knows every part by its content alone. A history shows a message
+as its sender wrote it, so what the canonical model would lose is kept in the metadata of the message, and is written back by the bindings of this
+dialect. Most messages lose nothing and have no such entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from a2a_contract.base import Encoded, JsonObject, WireModel
+from a2a_contract.binding import AnyBinding
+from a2a_contract.conversions import json_text
+from a2a_contract.dialects import MESH
+from a2a_contract.errors import InvalidParamsError
+from a2a_contract.json_types import is_json_object
+from a2a_contract.methods import METHODS
+from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
+from a2a_contract.translate import mesh as translate
+from a2a_contract.v1_0 import Message, SendMessageResponse, Task
+
+SENT = "urn:a2a-gen:mesh:message"
+"""Member of the metadata of a message: the message as it was sent."""
+
+_JSON_OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
+
+
+def keep_sent(message: Message, body: bytes) -> Message:
+    """Keep the message of a call in its metadata, if it cannot be written back from the canonical one."""
+    call: object = from_json(body) if body else None
+    params = call.get("params") if is_json_object(call) else None
+    sent = params.get("message") if is_json_object(params) else None
+    if not is_json_object(sent) or not sent or json_text(sent) == json_text(translate.write_message(message)):
+        return message
+    try:
+        kept = _JSON_OBJECT.validate_python(sent)
+    except ValidationError as error:
+        place = ".".join(map(str, ("message", *error.errors()[0]["loc"])))
+        raise InvalidParamsError(fields=((place, error.errors()[0]["msg"]),)) from error
+    return message.model_copy(update={"metadata": {**(message.metadata or {}), SENT: kept}})
+
+
+def _serialize(answer: Encoded[WireModel]) -> bytes:
+    result = answer.model
+    task = result.task if isinstance(result, SendMessageResponse) else result
+    assert isinstance(task, Task), "every answer is a task"  # noqa: S101 - a fact of the contract
+    written = translate.write_task(task)
+    written["history"] = [_write_sent(message) for message in task.history or ()]
+    return to_json(written)
+
+
+def _write_sent(message: Message) -> object:
+    sent = (message.metadata or {}).get(SENT)
+    return sent if is_json_object(sent) else translate.write_message(message)
+
+
+_WITH_HISTORY = (SEND_MESSAGE, GET_TASK, CANCEL_TASK)
+MESH_METHODS: Mapping[str, AnyBinding] = {
+    method: replace(binding, serialize=_serialize) if binding.operation in _WITH_HISTORY else binding
+    for method, binding in METHODS[MESH.name].items()
+}
+"""Bindings of this dialect whose tasks show their message as it was sent."""
