@@ -31,14 +31,15 @@ from a2a_runtime.auth.host import HostCaller
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 from a2a_runtime.http.dispatcher import Backend
 from a2a_runtime.http.endpoints import SurfaceEndpoints
-from a2a_runtime.http.mounting import UnroutedRequestHandler, build_controllers, check_guards, check_paths
+from a2a_runtime.http.host_routes import adapt_routes
+from a2a_runtime.http.mounting import UnroutedRequestHandler, build_controllers, check_paths
 from a2a_runtime.http.openapi import extend_openapi
 from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, AgentRuntime, ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import try_store
-from a2a_runtime.surface import Surface
+from a2a_runtime.surface import RouteOptions, Surface
 
 if TYPE_CHECKING:
     from a2a_runtime.heartbeat.loop import RegistryHeartbeat
@@ -63,6 +64,8 @@ class SurfaceOptions(TypedDict, total=False):
     path: str
     gate: Gate | None
     caller: HostCaller | None
+    public_card: bool | None
+    routes: RouteOptions
 
 
 class A2APlugin(InitPlugin):
@@ -110,7 +113,6 @@ class A2APlugin(InitPlugin):
         endpoints = [SurfaceEndpoints(surface, mesh_surfaces.public_urls) for surface in self.surfaces]
         dispatchers = [each.dispatcher for each in endpoints]
         check_paths(endpoints, app_config.route_handlers)
-        check_guards(app_config.guards)
         for each in endpoints:
             app_config.route_handlers.extend(build_controllers(each))
             self.exact_paths.update(each.by_exact_path())
@@ -119,7 +121,7 @@ class A2APlugin(InitPlugin):
 
         @asynccontextmanager
         async def lifespan(app: Litestar) -> AsyncGenerator[None, None]:
-            check_guards(app.guards)  # another plugin may have added some
+            adapt_routes(app)
             hosts = self._settings.allowed_hosts
             async with AgentRuntime(self.surfaces, self._store, self._settings, keys=keys) as runtime:
                 self.runtime = runtime

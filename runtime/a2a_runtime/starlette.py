@@ -5,16 +5,19 @@
 
 A plain ``app.mount`` does not run the lifespan of what it mounts, and redirects requests to the path itself. ``mount_agents`` adds the lifespan of
 the agents to that of the app: they start last and stop first, so that handlers may use what the app opens.
+
+Dependencies of FastAPI run for its own routes only. Where an app has some, or ``dependencies=`` are given, the agents are behind two routes of the
+app instead of a mount, so that the dependencies run for every request to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
 from litestar import Litestar
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from a2a_runtime.app import create_app
 from a2a_runtime.settings import Settings
@@ -23,6 +26,8 @@ from a2a_runtime.surface import Surface
 
 # pyright: reportUnknownMemberType=false
 # Litestar's own types leave open what an app is called with.
+
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
 
 class HostRouter(Protocol):
@@ -48,8 +53,15 @@ class HostApp(Protocol):
         ...
 
 
-def mount_agents(host: HostApp, path: str, *surfaces: Surface, store: Store | str | None = None, settings: Settings | None = None) -> Litestar:
-    """Mount surfaces below a path of a host; each of them names its callers, since dependencies of the host do not run for a mount."""
+def mount_agents(
+    host: HostApp,
+    path: str,
+    *surfaces: Surface,
+    store: Store | str | None = None,
+    settings: Settings | None = None,
+    dependencies: Sequence[object] = (),
+) -> Litestar:
+    """Mount surfaces below a path of a host; each of them names its callers. ``dependencies`` of FastAPI run besides those of the app."""
     if not path.startswith("/") or path.endswith("/"):
         raise ValueError(f"mount_agents: {path!r} is not a path for agents; it begins with a slash and does not end with one")
     for surface in surfaces:
@@ -64,13 +76,50 @@ def mount_agents(host: HostApp, path: str, *surfaces: Surface, store: Store | st
             yield state
 
     router.lifespan_context = lifespan
-    host.add_route(path, _ExactPath(agents, path), include_in_schema=False)
-    host.mount(path, agents)
+    if dependencies or getattr(router, "dependencies", ()):
+        _add_routes(host, path, agents, dependencies)
+    else:
+        host.add_route(path, _ExactPath(agents, path), include_in_schema=False)
+        host.mount(path, agents)
     return agents
 
 
+def _add_routes(host: HostApp, path: str, agents: ASGIApp, dependencies: Sequence[object]) -> None:
+    """Add routes of FastAPI, which run its dependencies and then the agents."""
+    from starlette.responses import Response  # noqa: PLC0415 - of the host; this package does not need it
+
+    add_api_route = getattr(host, "add_api_route", None)
+    if add_api_route is None:
+        raise TypeError("mount_agents: dependencies= are for FastAPI; with Starlette, add a middleware to the app")
+    app = _ExactPath(agents, path)
+
+    class AgentResponse(Response):
+        """Runs the agents, with the headers that dependencies have set, and then their background tasks."""
+
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - types of Starlette
+            """Respond."""
+
+            async def send_with_headers(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    message = {**message, "headers": [*message["headers"], *self.raw_headers]}
+                await send(message)
+
+            await app(scope, receive, send_with_headers)
+            if self.background is not None:
+                await self.background()
+
+    async def respond(response: Any) -> Response:  # noqa: ANN401 - annotated below
+        agent_response = AgentResponse()
+        agent_response.raw_headers = response.raw_headers
+        return agent_response
+
+    respond.__annotations__["response"] = Response  # FastAPI resolves annotations among the names of this module
+    for route in (path, path + "/{rest:path}"):
+        add_api_route(route, respond, methods=_METHODS, dependencies=dependencies, include_in_schema=False, response_model=None)
+
+
 class _ExactPath:
-    """Endpoint of the path itself, where a mount would redirect to the path with a slash."""
+    """Endpoint of the path itself, where a mount would redirect to the path with a slash; and of all paths below it."""
 
     def __init__(self, app: ASGIApp, path: str) -> None:
         self._app, self._path = app, path
@@ -78,4 +127,5 @@ class _ExactPath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the app as the mount does."""
         root = f"{scope.get('root_path', '')}{self._path}"
-        await self._app({**scope, "root_path": root, "path": f"{root}/"}, receive, send)  # type: ignore[arg-type]  # of either type
+        path = scope["path"] if scope["path"].startswith(f"{root}/") else f"{root}/"
+        await self._app({**scope, "root_path": root, "path": path}, receive, send)  # type: ignore[arg-type]  # of either type

@@ -99,6 +99,22 @@ class Limits:
             raise ValueError("; ".join(problems))
 
 
+@dataclass(frozen=True, slots=True)
+class RouteOptions:
+    """Options of Litestar for all routes of a surface; guards and middleware of the app run for them in any case."""
+
+    guards: Sequence[Callable[..., object]] = ()
+    """Guards of the surface, sync or async."""
+    middleware: Sequence[Callable[..., object]] = ()
+    opt: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Options that guards and middleware read, e.g. ``{"exclude_from_csrf": True}``."""
+    tags: Sequence[str] = ()
+    """Tags in the OpenAPI document; empty: the name of the agent."""
+    include_in_schema: bool = True
+    exclude_from_auth: bool = False
+    """Keep the authentication middleware of the app away: callers are those of the gate."""
+
+
 @dataclass(frozen=True, eq=False)  # without slots, which leave no place for cached properties
 class Surface:
     """An agent at a path."""
@@ -135,6 +151,11 @@ class Surface:
     """Signs the cards; ``None``: cards are not signed."""
     public_url: str | None = None
     """URL of this surface, with its path; ``None``: derived from the agent's URL or from the request."""
+    public_card: bool | None = None
+    """Whether everybody may read the card and its schemas: ``False``: only admitted callers; ``True``: everybody, also past the authentication
+    middleware of the app; ``None``: everybody whom that middleware lets through."""
+    routes: RouteOptions = RouteOptions()
+    """Options of Litestar for the routes."""
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):
@@ -144,6 +165,8 @@ class Surface:
             raise ValueError(f"{self}: dialects: got {unknown}; choose from {', '.join(sorted(_MOUNTABLE))}")
         if self.gate is not None and self.caller is not None:
             raise ValueError(f"{self}: both gate= and caller= are set, and callers have one identity; remove one of them")
+        if self.caller is not None and self.routes.exclude_from_auth:
+            raise ValueError(f"{self}: exclude_from_auth keeps out the users whom caller= reads; set gate= instead of caller=, or remove it")
         self._check_answer_within()
         if self.shared_card not in {COMBINED, *self.dialects}:
             raise ValueError(f"{self}: shared_card: got {self.shared_card!r}; choose {COMBINED!r} or one of the surface's dialects")
@@ -250,6 +273,8 @@ class Surface:
         """Refuse a card whose security requirements are not enforced."""
         if self.effective_gate is None and self.security_requirements:
             raise ValueError(f"{self}: the agent declares security_requirements, but no gate enforces them; set Surface(gate=…)")
+        if self.effective_gate is None and self.public_card is False:
+            raise ValueError(f"{self}: public_card is false, but no gate admits callers; set Surface(gate=…)")
         if isinstance(self.gate, DescribableGate) and self.agent.security_requirements:
             raise ValueError(f"{self}: both the gate and the agent declare security requirements; remove Agent(security_requirements=…)")
         known = self.security_schemes.keys()

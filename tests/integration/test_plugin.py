@@ -94,10 +94,6 @@ async def only_ada(connection: ASGIConnection[Any, Any, Any, Any], _handler: Bas
         raise NotAuthorizedException("who are you?", headers={"WWW-Authenticate": "Bearer"})
 
 
-def only_ada_in_a_thread(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """Stand for a blocking guard."""
-
-
 def test_a_guard_of_the_host_guards_agents_too() -> None:
     """Its error is rendered in the dialect and binding of the request, with its challenge."""
     with TestClient(Litestar(plugins=[plugin(Surface(saying("one"), "/one"))], guards=[only_ada])) as client:
@@ -107,21 +103,6 @@ def test_a_guard_of_the_host_guards_agents_too() -> None:
             assert response.headers["www-authenticate"] == "Bearer"
             assert response.json()["error"]["message"] == "who are you?"
             assert client.post(path, json=body, headers={"Authorization": "Bearer ada"}).status_code == 200
-
-
-def test_a_guard_that_would_cost_a_thread_is_refused() -> None:
-    """The error names the guard and the fixes."""
-    with pytest.raises(ImproperlyConfiguredException, match=r"guard only_ada_in_a_thread: not an async function.*async def.*gate="):
-        Litestar([books], plugins=[plugin(saying("one"))], guards=[only_ada_in_a_thread])
-
-
-def test_guards_of_other_routes_may_be_sync_functions() -> None:
-    """Only guards that run for agents are checked."""
-    app = Litestar(
-        [Router("/books", route_handlers=[get("/x")(books.fn)], guards=[only_ada_in_a_thread])], plugins=[plugin(Surface(saying("one"), "/one"))]
-    )
-    with TestClient(app) as client:
-        assert texts(client, "/one") == "one"
 
 
 @asgi("/one", copy_scope=False)

@@ -12,6 +12,7 @@ from typing import Self
 from urllib.parse import parse_qsl
 
 from litestar.types import HTTPRequestEvent, HTTPScope, Receive, Send
+from litestar.utils.scope.state import CONNECTION_STATE_KEY, ScopeState
 from pydantic_core import from_json
 
 from a2a_contract.dialects import DIALECTS, EXTENSIONS, VERSION, Parameter
@@ -196,6 +197,10 @@ def _parse_version(value: bytes) -> str | None:
 
 async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
     """Read the body of a request; refuse it as soon as it is known to be larger than ``max_bytes``."""
+    if (read := _find_read_body(request.scope)) is not None:
+        if len(read) > max_bytes:
+            raise _build_size_error(max_bytes)
+        return read
     request.awaits = Awaits.BODY
     body, has_more = bytearray(), True
     while has_more:
@@ -206,9 +211,20 @@ async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
         body += complete["body"]
         has_more = complete["more_body"]
         if len(body) > max_bytes or (has_more and _declares_more(request.headers, max_bytes)):
-            raise PayloadTooLargeError(f"Request body: larger than {max_bytes} bytes", details={"limit": str(max_bytes)})
+            raise _build_size_error(max_bytes)
     request.awaits = None
     return bytes(body)
+
+
+def _find_read_body(scope: HTTPScope) -> bytes | None:
+    """Find the body that a guard or a hook of the host has read: it comes only once."""
+    state: Mapping[str, object] = scope.get("state") or {}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # of open types
+    connection = state.get(CONNECTION_STATE_KEY)
+    return connection.body if isinstance(connection, ScopeState) and isinstance(connection.body, bytes) else None
+
+
+def _build_size_error(max_bytes: int) -> PayloadTooLargeError:
+    return PayloadTooLargeError(f"Request body: larger than {max_bytes} bytes", details={"limit": str(max_bytes)})
 
 
 def _declares_more(headers: Mapping[bytes, bytes], max_bytes: int) -> bool:

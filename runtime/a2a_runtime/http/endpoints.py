@@ -47,25 +47,32 @@ class SurfaceEndpoints:
         return self._card_endpoints[route.path]
 
     def by_exact_path(self) -> Mapping[str, ASGIApp]:
-        """Map the paths without parameters whose endpoints respond to every HTTP method and to WebSockets."""
-        path = self.dispatcher.surface.path
+        """Map the paths without parameters whose endpoints respond to every HTTP method and to WebSockets; none if the router has to do more."""
+        path, routes = self.dispatcher.surface.path, self.dispatcher.surface.routes
+        if routes.guards or routes.middleware:
+            return {}
         return {path or "/": self.jsonrpc, **{path + card: endpoint for card, endpoint in self._card_endpoints.items()}}
 
 
 class CardEndpoint(Endpoint):
-    """Responds with the agent card: public, cacheable, the same bytes for every client."""
+    """Responds with the agent card: cacheable, the same bytes for every client, and public unless the surface says otherwise."""
 
     def __init__(self, dispatcher: Dispatcher, route: CardRoute, cache: CardCache, public_urls: PublicUrls) -> None:
         super().__init__(dispatcher)
         self._route, self._cache, self._public_urls = route, cache, public_urls
-        vary = ", ".join((*VERSION.headers, "Host"))
-        max_age = dispatcher.surface.limits.card_max_age
-        self._headers: tuple[Header, ...] = ((b"cache-control", b"public, max-age=%d" % max_age), (b"vary", vary.encode()))
+        surface = dispatcher.surface
+        self._is_public = surface.public_card is not False
+        kind = "public" if self._is_public else "private"
+        vary = ", ".join((*VERSION.headers, "Host", *(() if self._is_public else ("Authorization",))))
+        cache_control = f"{kind}, max-age={surface.limits.card_max_age}"
+        self._headers: tuple[Header, ...] = ((b"cache-control", cache_control.encode()), (b"vary", vary.encode()))
 
     async def handle(self, request: HttpRequest) -> None:
         """Send the card that the client can read, unless it has it already."""
         if request.scope["method"] not in ("GET", "HEAD"):
             return await send_allowed_methods(request, _CARD_METHODS)
+        if not self._is_public:
+            await self.dispatcher.admit(request)
         card = self._select_card(request)
         headers = (*self._headers, (b"etag", card.etag.encode()), (b"last-modified", card.last_modified.encode()))
         if _is_not_modified(card, request.headers):

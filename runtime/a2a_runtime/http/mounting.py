@@ -16,8 +16,7 @@ from litestar import Controller, Request, Response, Router
 from litestar.exceptions import HTTPException, ImproperlyConfiguredException, MethodNotAllowedException, NotFoundException
 from litestar.exceptions.responses import create_exception_response
 from litestar.handlers import BaseRouteHandler
-from litestar.types import ControllerRouterHandler, ExceptionHandlersMap, Guard, HTTPScope
-from litestar.utils.predicates import is_async_callable
+from litestar.types import ControllerRouterHandler, ExceptionHandlersMap, HTTPScope
 
 from a2a_contract.controllers import AgentController, CardController, HttpV03Controller, HttpV10Controller, JsonRpcController
 from a2a_contract.dialects import V0_3, V1_0
@@ -36,8 +35,9 @@ from a2a_runtime.auth.gate import ChallengeError
 from a2a_runtime.http.asgi import HttpRequest, path_within
 from a2a_runtime.http.dispatcher import Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
+from a2a_runtime.http.host_routes import apply_route_options
 from a2a_runtime.http.rest import allowed_methods_at
-from a2a_runtime.http.skills import SkillController
+from a2a_runtime.http.skills import SchemaController, SkillController
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.surface import Surface
 
@@ -66,11 +66,12 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
         JsonRpcController,
         CardController,
         *(each for name, each in _REST_CONTROLLERS.items() if name in surface.dialects),
-        *([SkillController] if surface.agent.sources or any(skill.contract for skill in surface.skills.values()) else []),
+        *([SkillController, SchemaController] if surface.agent.sources or any(skill.contract for skill in surface.skills.values()) else []),
     ]
     controllers = [kind.at(surface.path or "/", endpoints) for kind in kinds]
     for controller in controllers:
         controller.exception_handlers = {Exception: lambda request, error: protocol_response(dispatcher, request, error)}
+        apply_route_options(controller, surface)
     return controllers
 
 
@@ -91,17 +92,6 @@ def check_paths(endpoints: Sequence[SurfaceEndpoints], host_handlers: Iterable[C
     for path, surface in by_path.items():
         if (above := by_path.get(path.rpartition("/")[0])) is not None and path:
             log.info("%s: hides tenant %r of %s", surface, path.rpartition("/")[2], above)
-
-
-def check_guards(guards: Iterable[Guard]) -> None:
-    """Refuse guards of an app that are not async functions: they would run for agents too, and each request would cost a thread."""
-    for guard in guards:
-        if not is_async_callable(guard):
-            name = getattr(guard, "__qualname__", type(guard).__qualname__)
-            raise ImproperlyConfiguredException(
-                f"guard {name}: not an async function, and each request to an agent would cost a thread; "
-                f"write it as `async def`, put it on your own routes only, or give the surface a gate="
-            )
 
 
 def _list_routes(handlers: Iterable[ControllerRouterHandler], prefix: str = "/") -> Iterator[tuple[str, str]]:

@@ -47,7 +47,9 @@ def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
     plugin._openapi = plugin._openapi_schema = None  # noqa: SLF001 - what a source had offered before is in it
     document: Any = app.openapi_schema  # its classes know no paths that are plain JSON, but serialize them unchanged
     prefix = app.path.rstrip("/")
-    paths = {(prefix + path).rstrip("/") or "/": item for surface in surfaces for path, item in build_paths(surface)}
+    paths = {
+        (prefix + path).rstrip("/") or "/": item for surface in surfaces if surface.routes.include_in_schema for path, item in build_paths(surface)
+    }
     document.paths = {**(document.paths or {}), **paths}
     document.components.schemas = {**document.components.schemas, **build_schemas(surfaces)}
     if schemes := security_schemes(surfaces):
@@ -79,7 +81,7 @@ def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
         if skill.contract is not None and not skill.only_extended:
             ids: Json = {"tags": [], "operationId": "_".join(re.findall(r"\w+", f"call {skill.id}"))}
             paths[f"{SKILLS}/{skill.id}"] = {"post": ids | skill_operation(skill, skill.contract, dialects[0])}
-    public_paths = {card.path for card in CARDS}
+    public_paths = {card.path for card in CARDS} if surface.public_card is not False else set[str]()
     for path, item in paths.items():
         yield (
             surface.path + path if path != "/" else surface.path or "/",
@@ -99,7 +101,7 @@ def _merge(one: object, other: object) -> Any:  # noqa: ANN401 - any JSON
 def _adapt_operation(surface: Surface, operation: Json, *, is_public: bool) -> Json:
     """Tag an operation with its agent, make its id unique among surfaces, and add the headers and security of the runtime."""
     headers = [header_parameter(each) for tag in operation["tags"] for each in _HEADERS.get(tag, ())]
-    adapted = {**operation, "tags": [surface.agent.name]}
+    adapted = {**operation, "tags": [*(surface.routes.tags or (surface.agent.name,))]}
     if headers:
         adapted["parameters"] = sorted([*operation["parameters"], *headers], key=lambda each: _LOCATIONS.index(each["in"]))
     if "operationId" in operation:

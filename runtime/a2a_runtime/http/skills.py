@@ -58,23 +58,28 @@ _ID_GENERATOR = IdGenerator(SystemClock())
 
 
 class SkillController(AgentController):
-    """Routes of the skills of a surface and of their schemas."""
+    """Routes of the skills of a surface."""
 
     @route(SKILL_CALL, http_method=ALL_METHODS, include_in_schema=False)
     async def call(self) -> ASGIApp:
         """POST the input of a skill."""
-        return SkillEndpoint(self._dispatcher())
+        return SkillEndpoint(_get_dispatcher(self))
+
+
+class SchemaController(AgentController):
+    """Routes of the schemas of skills."""
 
     @route(SKILL_SCHEMA, http_method=ALL_METHODS, include_in_schema=False)
     async def schema(self) -> ASGIApp:
         """GET a schema."""
-        return SchemaEndpoint(self._dispatcher())
+        return SchemaEndpoint(_get_dispatcher(self))
 
-    def _dispatcher(self) -> Dispatcher:
-        endpoints = self.endpoints
-        if not isinstance(endpoints, SurfaceEndpoints):
-            raise TypeError("SkillController: endpoints of another kind; mount it with SurfaceEndpoints")
-        return endpoints.dispatcher
+
+def _get_dispatcher(controller: AgentController) -> Dispatcher:
+    endpoints = controller.endpoints
+    if not isinstance(endpoints, SurfaceEndpoints):
+        raise TypeError(f"{type(controller).__name__}: endpoints of another kind; mount it with SurfaceEndpoints")
+    return endpoints.dispatcher
 
 
 class SkillResponse(NamedTuple):
@@ -91,7 +96,7 @@ def _find_skill(request: HttpRequest, dispatcher: Dispatcher, caller: Caller) ->
 
 
 class SchemaEndpoint(Endpoint):
-    """Responds with a schema of a skill; the gate is asked only for skills that are not public."""
+    """Responds with a schema of a skill; the gate is asked only for skills that are not public, or where the card is not."""
 
     async def handle(self, request: HttpRequest) -> None:
         """Respond to a request."""
@@ -99,7 +104,7 @@ class SchemaEndpoint(Endpoint):
         request.dialect = dispatcher.supported_dialects.fallback(None)
         if request.scope["method"] not in ("GET", "HEAD"):
             return await send_allowed_methods(request, SKILL_PATHS[SKILL_SCHEMA])
-        public = _find_skill(request, dispatcher, ANONYMOUS)
+        public = _find_skill(request, dispatcher, ANONYMOUS) if dispatcher.surface.public_card is not False else None
         found = public or _find_skill(request, dispatcher, await dispatcher.admit(request))
         schema = found[1].schemas.get(request.scope["path_params"]["file"].removesuffix(".json")) if found else None
         if schema is None:

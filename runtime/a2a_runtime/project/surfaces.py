@@ -49,6 +49,7 @@ def surfaces_from_tables(agent: Agent, tables: SurfacesTable | ProjectFile, gate
                 cancel_on_disconnect=table.cancel_on_disconnect,
                 deduplicate_messages=table.deduplicate_messages,
                 answer_within=table.answer_within,
+                public_card=table.public_card,
             )
         except ValueError as error:
             problems.append(ConfigProblem(("surfaces", number), str(error)))

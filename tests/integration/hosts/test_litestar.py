@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from integration.hosts.users import HEADERS, MESSAGE, build_agent, check_users_are_apart
+from integration.hosts.users import HEADERS, MESSAGE, build_agent, build_surfaces, check_users_are_apart
 from litestar import Litestar, Request, get
 from litestar.connection import ASGIConnection
 from litestar.exceptions import ImproperlyConfiguredException
@@ -54,13 +54,13 @@ async def me(request: Request[Any, Any, Any]) -> str:
 
 def build_app(caller: HostCaller) -> Litestar:
     """Build a host whose middleware puts users into the scope."""
-    plugin = A2APlugin(build_agent(), caller=caller, settings=FAST_SETTINGS)
+    plugin = A2APlugin(*build_surfaces(caller), settings=FAST_SETTINGS)
     return Litestar(plugins=[plugin], middleware=[DefineMiddleware(HeaderMiddleware)], logging_config=None)
 
 
 def test_users_of_jwt_auth_are_the_callers() -> None:
     """Two users never see each other's tasks; the host's own routes are untouched, and so are its root and its 404."""
-    plugin = A2APlugin(build_agent(), caller=host_user(), settings=FAST_SETTINGS)
+    plugin = A2APlugin(*build_surfaces(host_user()), settings=FAST_SETTINGS)
     app = Litestar([me], plugins=[plugin], on_app_init=[JWT.on_app_init], logging_config=None)
     with TestClient(app) as client:
         check_users_are_apart(client, TOKENS)

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Annotated
 
 import pytest
-from fastapi import Depends, FastAPI, Header, HTTPException
-from integration.hosts.users import HEADERS, MESSAGE, build_agent, check_users_are_apart
+from fastapi import BackgroundTasks, Depends, FastAPI, Header, HTTPException, Request, Response
+from integration.hosts.users import HEADERS, MESSAGE, build_agent, build_surfaces, check_users_are_apart
 from integration.outcome_agent import serve_on_socket
 from starlette.applications import Starlette
 from starlette.authentication import AuthCredentials, AuthenticationBackend, BaseUser, SimpleUser
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import HTTPConnection
 
 from a2a_runtime.app import create_app
-from a2a_runtime.auth import Credentials, Identity, host_user
+from a2a_runtime.auth import Credentials, Identity, OpenGate, host_user
 from a2a_runtime.starlette import HostApp, mount_agents
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
 opened: list[str] = []
+ended: list[str] = []
 
 
 class HeaderBackend(AuthenticationBackend):
@@ -55,7 +58,7 @@ def test_users_of_the_host_are_the_callers(framework: str) -> None:
     """Two users never see each other's tasks; the lifespan of the host runs around that of the agents."""
     opened.clear()
     host = build_host(framework)
-    mount_agents(host, "/agent", Surface(build_agent(), caller=host_user()), settings=FAST_SETTINGS)
+    mount_agents(host, "/agent", *build_surfaces(host_user(), ""), settings=FAST_SETTINGS)
     with serve_on_socket(host) as client:
         assert opened == ["host"]
         check_users_are_apart(client)
@@ -65,24 +68,76 @@ def test_users_of_the_host_are_the_callers(framework: str) -> None:
     assert opened == ["host", "closed"]
 
 
-def test_dependencies_of_fastapi_do_not_run_for_a_mount() -> None:
-    """So a function reads the connection, as the dependency does."""
+def require_user(request: Request, response: Response, tasks: BackgroundTasks, x_user: Annotated[str | None, Header()] = None) -> str:
+    """Authenticate as many hosts of FastAPI do: by a dependency of the app."""
+    opened.append(f"{request.method} {request.url.path}")
+    if x_user is None:
+        raise HTTPException(401, headers={"WWW-Authenticate": "Bearer"})
+    request.state.user = x_user
+    response.headers["x-seen"] = x_user
+    tasks.add_task(ended.append, x_user)
+    return x_user
 
-    def require_user(x_user: Annotated[str | None, Header()] = None) -> str:
-        if x_user is None:
-            raise HTTPException(401)
-        return x_user
 
-    def read_user(connection: Credentials) -> Identity | None:
-        name = connection.get("x-user")
-        return None if name is None else Identity(name)
+def read_state(connection: Credentials) -> Identity | None:
+    """Read the user whom the dependency has left."""
+    user = connection.scope["state"].get("user")
+    return None if user is None else Identity(user)
 
-    app = FastAPI(dependencies=[Depends(require_user)])
-    app.add_api_route("/me", lambda user: user, dependencies=[])
-    mount_agents(app, "/agent", Surface(build_agent(), caller=read_user), settings=FAST_SETTINGS)
+
+@pytest.mark.parametrize("is_of_the_app", [True, False], ids=["app", "mount"])
+def test_dependencies_of_fastapi_run_for_every_route(is_of_the_app: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """Those of the app, and those of the agents alone; the caller is whom they have left in the state."""
+    ended.clear()
+    guarded = [Depends(require_user)]
+    app = FastAPI(dependencies=guarded if is_of_the_app else [], lifespan=lifespan)
+
+    @app.get("/me")
+    def me() -> str:
+        return "me"
+
+    agents = mount_agents(app, "/agent", *build_surfaces(read_state, ""), settings=FAST_SETTINGS, dependencies=() if is_of_the_app else guarded)
     with serve_on_socket(app) as client:
-        assert client.get("/me").status_code == 401
+        assert client.get("/me").status_code == (401 if is_of_the_app else 200)
         check_users_are_apart(client)
+        paths = {re.sub(r"\{[^}]*\}", "x", each.path) for each in agents.routes if not each.path.startswith("/schema")}
+        assert len(paths) > 20
+        for path in sorted(paths):
+            opened.clear()
+            assert client.get(f"/agent{path}".rstrip("/")).status_code == 401
+            assert client.post(f"/agent{path}", json={}, headers=HEADERS["ada"]).headers["x-seen"] == "ada"
+            assert opened == [f"GET /agent{path}".rstrip("/"), f"POST /agent{path}"]
+        card = client.get("/agent/.well-known/agent-card.json", headers=HEADERS["ada"]).json()
+        assert card["supportedInterfaces"][0]["url"] == f"{client.base_url}/agent"
+        stream = client.post("/agent/message:stream", json=MESSAGE, headers=HEADERS["ada"])
+        assert "TASK_STATE_COMPLETED" in stream.text
+        assert "/agent" not in str(client.get("/openapi.json", headers=HEADERS["ada"]).json()["paths"])
+    assert len(ended) > len(paths)
+
+
+def test_dependencies_are_for_fastapi() -> None:
+    """Starlette has none."""
+    with pytest.raises(TypeError, match="dependencies= are for FastAPI"):
+        mount_agents(Starlette(), "/agent", Surface(build_agent(), caller=host_user()), dependencies=[object()])
+
+
+def test_middleware_of_the_host_runs_for_every_route() -> None:
+    """Also middleware of Starlette's own base class, which streams pass."""
+    calls: list[str] = []
+
+    class Counting(BaseHTTPMiddleware):
+        async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+            calls.append(request.url.path)
+            return await call_next(request)
+
+    host = Starlette(middleware=[Middleware(Counting)])
+    agents = mount_agents(host, "/agent", Surface(build_agent(), gate=OpenGate()), settings=FAST_SETTINGS)
+    paths = [f"/agent{re.sub(r'{[^}]*}', 'x', each.path)}" for each in agents.routes]
+    with serve_on_socket(host) as client:
+        for path in paths:
+            client.get(path)
+        assert "TASK_STATE_COMPLETED" in client.post("/agent/message:stream", json=MESSAGE).text
+    assert calls == [*paths, "/agent/message:stream"]
 
 
 def test_a_mount_says_who_its_callers_are() -> None:
