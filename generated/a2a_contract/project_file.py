@@ -216,7 +216,7 @@ class SurfaceTable(ConfigTable):
     auth: str | None = None
     """Authentication of callers: bearer accepts any token, another word names an entry of [auth]; without it all callers are accepted."""
     public_card: bool | None = None
-    """Whether everybody may read the card and the schemas on it; with false only callers whom auth admits."""
+    """Whether every client may read the card and the schemas on it; with false only callers whom auth admits."""
     cancel_on_disconnect: bool = False
     """Cancel a task when the client that started it disconnects."""
     deduplicate_messages: bool = False

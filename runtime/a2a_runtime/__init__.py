@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from a2a_runtime.app import create_app
     from a2a_runtime.auth.authentication import Identity
     from a2a_runtime.auth.gate import AuthGate
+    from a2a_runtime.caller import Caller
     from a2a_runtime.plugin import A2APlugin
     from a2a_runtime.settings import Settings
     from a2a_runtime.surface import Limits, RouteOptions, Surface
 
-__all__ = ["A2APlugin", "Agent", "AuthGate", "Identity", "Limits", "RouteOptions", "Settings", "Surface", "create_app"]
+__all__ = ["A2APlugin", "Agent", "AuthGate", "Caller", "Identity", "Limits", "RouteOptions", "Settings", "Surface", "create_app"]
 
 if not TYPE_CHECKING:  # type checkers would take any name for an attribute of this module
-    __getattr__ = lazy_names(__name__, __all__, "settings", "auth", "agent", "surface", "plugin", "app")
+    __getattr__ = lazy_names(__name__, __all__, "settings", "caller", "auth", "agent", "surface", "plugin", "app")
 
 
 def __dir__() -> list[str]:

@@ -10,11 +10,11 @@ as they are; a conflict with a surface is an error when the app starts.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
@@ -22,17 +22,28 @@ from litestar import Litestar, MediaType, Response, get
 from litestar.config.app import AppConfig
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.handlers import HTTPRouteHandler
-from litestar.plugins import InitPlugin
+from litestar.plugins import CLIPlugin, InitPlugin
 from litestar.types import ASGIApp
 
+from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
 from a2a_runtime.auth.host import HostCaller
+from a2a_runtime.catalog import CATALOG_PATH
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
+from a2a_runtime.http.catalog import build_catalog_route
 from a2a_runtime.http.dispatcher import Backend
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.host_routes import adapt_routes
-from a2a_runtime.http.mounting import UnroutedRequestHandler, build_controllers, check_paths
+from a2a_runtime.http.mounting import (
+    UnroutedRequestHandler,
+    build_controllers,
+    check_free,
+    check_paths,
+    list_routes,
+    register_routes,
+    unregister_routes,
+)
 from a2a_runtime.http.openapi import extend_openapi
 from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, AgentRuntime, ProcessKeys
@@ -42,6 +53,8 @@ from a2a_runtime.stores.factory import try_store
 from a2a_runtime.surface import RouteOptions, Surface
 
 if TYPE_CHECKING:
+    from click import Group
+
     from a2a_runtime.heartbeat.loop import RegistryHeartbeat
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -68,7 +81,7 @@ class SurfaceOptions(TypedDict, total=False):
     routes: RouteOptions
 
 
-class A2APlugin(InitPlugin):
+class A2APlugin(InitPlugin, CLIPlugin):
     """Mounts agents and runs their engine, store and webhooks while the app runs.
 
     An agent without a surface is mounted at ``/agent``, or at ``path=``, with ``gate=`` or ``caller=``.
@@ -98,48 +111,115 @@ class A2APlugin(InitPlugin):
         self._store = store
         self._settings = Settings.from_environment(os.environ) if settings is None else settings
         self._mesh_config = mesh
+        self._endpoints: list[SurfaceEndpoints] = []
+        self._app: Litestar | None = None
+        self._changes = asyncio.Lock()
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
-        keys = ProcessKeys.from_settings(self._settings, self.surfaces)
+        self._keys = keys = ProcessKeys.from_settings(self._settings, self.surfaces)
         self.surfaces = keys.attach_signer(self.surfaces)
+        handlers = app_config.route_handlers
         if (jwks := keys.to_jwks()) is not None:
-            app_config.route_handlers.append(_jwks_route(jwks))
+            handlers.append(_jwks_route(jwks))
         for surface in self.surfaces:
-            check_surface(surface)
-            if self.has_host:
-                surface.check_callers_are_known()
-        mesh_surfaces = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
-        endpoints = [SurfaceEndpoints(surface, mesh_surfaces.public_urls) for surface in self.surfaces]
-        dispatchers = [each.dispatcher for each in endpoints]
-        check_paths(endpoints, app_config.route_handlers)
-        for each in endpoints:
-            app_config.route_handlers.extend(build_controllers(each))
+            self._check(surface)
+        self._mesh_surfaces = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
+        self._endpoints = [SurfaceEndpoints(surface, self._mesh_surfaces.public_urls) for surface in self.surfaces]
+        check_paths(self._endpoints, handlers)
+        if CATALOG_PATH not in {route for route, _ in list_routes(handlers)}:
+            handlers.append(build_catalog_route(lambda: self.surfaces))
+        for each in self._endpoints:
+            handlers.extend(build_controllers(each))
             self.exact_paths.update(each.by_exact_path())
-        unrouted = UnroutedRequestHandler(dispatchers, app_config.exception_handlers)
+        unrouted = UnroutedRequestHandler(lambda: [each.dispatcher for each in self._endpoints], app_config.exception_handlers)
         app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted))
-
-        @asynccontextmanager
-        async def lifespan(app: Litestar) -> AsyncGenerator[None, None]:
-            adapt_routes(app)
-            hosts = self._settings.allowed_hosts
-            async with AgentRuntime(self.surfaces, self._store, self._settings, keys=keys) as runtime:
-                self.runtime = runtime
-                extend_openapi(app, self.surfaces)
-                runtime.on_skills_changed = partial(extend_openapi, app, self.surfaces)
-                for dispatcher in dispatchers:
-                    services = runtime.build_services(dispatcher.surface)
-                    dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, app.cors_config, hosts))
-                try:
-                    async with self._join_mesh(app, mesh_surfaces):
-                        yield
-                finally:
-                    self.runtime = None
-                    for dispatcher in dispatchers:
-                        dispatcher.stop()
-
-        start_last(app_config, lifespan)
+        start_last(app_config, self._lifespan)
         return app_config
+
+    def _check(self, surface: Surface) -> None:
+        check_surface(surface)
+        if self.has_host:
+            surface.check_callers_are_known()
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Litestar) -> AsyncGenerator[None, None]:
+        adapt_routes(app)
+        async with AgentRuntime(self.surfaces, self._store, self._settings, keys=self._keys) as runtime:
+            self.runtime, self._app = runtime, app
+            self._update_openapi()
+            runtime.on_skills_changed = self._update_openapi
+            for each in self._endpoints:
+                self._start(each, runtime)
+            try:
+                async with self._join_mesh(app, self._mesh_surfaces):
+                    yield
+            finally:
+                self.runtime = self._app = None
+                for each in self._endpoints:
+                    each.dispatcher.stop()
+
+    def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
+        services = runtime.build_services(endpoints.dispatcher.surface)
+        cors, hosts = None if self._app is None else self._app.cors_config, self._settings.allowed_hosts
+        endpoints.dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, cors, hosts))
+
+    def _update_openapi(self) -> None:
+        if self._app is not None:
+            extend_openapi(self._app, self.surfaces)
+
+    async def add(self, agent: Surface | Agent, **options: Unpack[SurfaceOptions]) -> Surface:
+        """Mount another agent while the app runs; an error leaves the app as it was."""
+        app, runtime = self._require_running("add")
+        defaults: SurfaceOptions = {"path": AGENT_PATH, **options}
+        given = Surface(agent, **defaults) if isinstance(agent, Agent) else agent
+        async with self._changes:
+            (surface,) = self._keys.attach_signer((given,))
+            self._check(surface)
+            if MESH.name in surface.dialects:
+                raise ImproperlyConfiguredException(f"{surface}: the mesh dialect is registered when the app starts; mount it then")
+            if any(each.path == surface.path for each in self.surfaces):
+                raise ImproperlyConfiguredException(f"{surface}: another agent has the same path; set another path=")
+            endpoints = SurfaceEndpoints(surface, self._mesh_surfaces.public_urls)
+            check_free(app, endpoints)
+            await runtime.add(surface)
+            self.surfaces, self._endpoints = (*self.surfaces, surface), [*self._endpoints, endpoints]
+            self._start(endpoints, runtime)
+            register_routes(app, endpoints)
+            adapt_routes(app)
+            self.exact_paths.update(endpoints.by_exact_path())
+            self._update_openapi()
+        return surface
+
+    async def remove(self, path: str = AGENT_PATH) -> None:
+        """Remove the agent at a path while the app runs: its routes at once; running tasks get their grace time and are then released."""
+        app, runtime = self._require_running("remove")
+        async with self._changes:
+            endpoints = next((each for each in self._endpoints if each.dispatcher.surface.path == path.rstrip("/")), None)
+            if endpoints is None:
+                known = ", ".join(each.path or "/" for each in self.surfaces) or "none"
+                raise ValueError(f"A2APlugin.remove: no agent at {path!r}; the paths are {known}")
+            surface = endpoints.dispatcher.surface
+            self.surfaces = tuple(each for each in self.surfaces if each is not surface)
+            self._endpoints = [each for each in self._endpoints if each is not endpoints]
+            for exact_path in endpoints.by_exact_path():
+                self.exact_paths.pop(exact_path, None)
+            unregister_routes(app, endpoints)
+            self._update_openapi()
+            await runtime.remove(surface)
+            endpoints.dispatcher.stop()
+            endpoints.dispatcher.interrupt()
+
+    def _require_running(self, name: str) -> tuple[Litestar, AgentRuntime]:
+        if self._app is None or self.runtime is None:
+            raise RuntimeError(f"A2APlugin.{name}: the app is not running; pass agents to A2APlugin(…), or call this in its lifespan or later")
+        return self._app, self.runtime
+
+    def on_cli_init(self, cli: Group) -> None:
+        """Add ``litestar a2a …``."""
+        from a2a_runtime.host_commands import build_group  # noqa: PLC0415 - only for the command line
+
+        cli.add_command(build_group(lambda: self.surfaces, self.check_store))
 
     async def check_store(self) -> None:
         """Open the store that a URL names, beside a process that may run on it; raise if the agents could not start on it."""

@@ -132,15 +132,17 @@ class AgentRuntime:
         self._http_client = LazyHttpClient(settings)
         notifier = self.store.notifier()
         self._push_sender: PushSender | None = None
+        self._push_surfaces = set[str]()
         if any(surface.agent.capabilities.push_notifications for surface in surfaces):
             from a2a_runtime.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - imported only where there are webhooks
 
+            self._push_surfaces = {surface.storage_key for surface in surfaces}
             self._push_sender = PushSender(
                 self.store,
                 self._http_client.client,
                 SenderOptions(
                     settings,
-                    frozenset(surface.storage_key for surface in surfaces),
+                    self._push_surfaces,
                     clock,
                     keys.build_webhook_signer() or skip_signing,
                     keys.secret_cipher,
@@ -157,6 +159,42 @@ class AgentRuntime:
         self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
         """Services of the dialects with rules of their own."""
         self._exit_stack = AsyncExitStack()
+        self._settings, self._added = settings, dict[Surface, AsyncExitStack]()
+
+    async def add(self, surface: Surface) -> None:
+        """Run the skills of another surface from now on."""
+        if surface.agent in self._dependencies:
+            raise ValueError(f"{surface}: its agent is mounted already; mount all surfaces of an agent when the app starts")
+        if surface.agent.capabilities.push_notifications and self._push_sender is None:
+            raise ValueError(f"{surface}: it has webhooks, and none of the agents at start had; start the app with one that has push_notifications")
+        dependencies = {surface.agent: surface.agent.build_dependencies()}
+        async with AsyncExitStack() as stack:
+            self._dependencies.update(dependencies)
+            stack.callback(self._dependencies.pop, surface.agent)
+            stack.callback(self._skills.remove, surface.storage_key)
+            skills = collect_skills((surface,), dependencies).of(surface.storage_key)
+            await dependencies[surface.agent].open(stack)
+            if surface.agent.sources:
+                from a2a_runtime.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
+
+                await stack.enter_async_context(SkillCatalog((surface,), self._skills, self._announce_skills))
+            self._skills.replace(surface.storage_key, *skills)
+            self._push_surfaces.add(surface.storage_key)
+            stack.callback(self._push_surfaces.discard, surface.storage_key)
+            self._added[surface] = stack.pop_all()
+        self._surfaces = (*self._surfaces, surface)
+
+    async def remove(self, surface: Surface) -> None:
+        """Run no more tasks of a surface: running ones get their grace time, the rest is released, and what they depend on is closed."""
+        self._skills.remove(surface.storage_key)
+        self._surfaces = tuple(each for each in self._surfaces if each is not surface)
+        await self.engine.runner.drain(surface.storage_key, self._settings.shutdown_grace)
+        if (stack := self._added.pop(surface, None)) is not None:
+            await stack.aclose()
+
+    async def _close_added(self) -> None:
+        while self._added:
+            await self._added.popitem()[1].aclose()
 
     def build_services(self, surface: Surface) -> tuple[AgentService[CallContext], Mapping[str, AgentService[CallContext]]]:
         """Build the service of a surface and those of dialects with rules of their own, with authorization where the surface has some."""
@@ -174,6 +212,7 @@ class AgentRuntime:
                 from a2a_runtime.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
 
                 await stack.enter_async_context(SkillCatalog(self._surfaces, self._skills, self._announce_skills))
+            stack.push_async_callback(self._close_added)
             await stack.enter_async_context(self.engine)
             if self._push_sender is not None:
                 await stack.enter_async_context(self._push_sender)

@@ -152,8 +152,8 @@ class Surface:
     public_url: str | None = None
     """URL of this surface, with its path; ``None``: derived from the agent's URL or from the request."""
     public_card: bool | None = None
-    """Whether everybody may read the card and its schemas: ``False``: only admitted callers; ``True``: everybody, also past the authentication
-    middleware of the app; ``None``: everybody whom that middleware lets through."""
+    """Readers of the card and its schemas. ``False``: admitted callers; ``True``: every client, also past the authentication middleware of the app;
+    ``None``: every client that this middleware lets through."""
     routes: RouteOptions = RouteOptions()
     """Options of Litestar for the routes."""
 

@@ -19,7 +19,7 @@ BLOCKS = [pytest.param(block, id=f"{path.name}-{number}") for path in DOCUMENTS 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_python_in_documents_runs(block: str) -> None:
     """Every statement runs, and an expression with a comment gives what the comment says."""
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"__name__": "__main__"}  # frameworks look functions up in their module
     for statement in ast.parse(block).body:
         code = ast.unparse(statement)
         line = block.splitlines()[(statement.end_lineno or 1) - 1]
@@ -27,7 +27,7 @@ def test_python_in_documents_runs(block: str) -> None:
             value = eval(code, names)  # noqa: S307 - our own documents
             assert line.partition("  # ")[2].strip() in {"", str(value), repr(value), f"{type(value).__name__}.{getattr(value, 'name', '')}"}
         else:
-            exec(code, names)  # noqa: S102 - our own documents
+            exec(compile(code, "<document>", "exec", dont_inherit=True), names)  # noqa: S102 - our own documents
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)

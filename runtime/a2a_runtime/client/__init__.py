@@ -9,7 +9,9 @@ client ──► connection ──► protocols (encoding, choice of the interfa
 
 from typing import TYPE_CHECKING
 
+from a2a_runtime.catalog import CatalogEntry
 from a2a_runtime.client.auth import ApiKeyAuth, BearerAuth, ClientCredentials, Credential
+from a2a_runtime.client.catalog import read_catalog
 from a2a_runtime.client.client import A2AClient, Content, PushConfigs, build_message, build_part
 from a2a_runtime.client.errors import (
     A2AClientError,
@@ -48,6 +50,7 @@ __all__ = [
     "CardNotFoundError",
     "CardNotTrustedError",
     "CardVerifier",
+    "CatalogEntry",
     "ClientCredentials",
     "ClientOptions",
     "ClosedError",
@@ -78,6 +81,7 @@ __all__ = [
     "VerifiesCards",
     "build_message",
     "build_part",
+    "read_catalog",
 ]
 
 if not TYPE_CHECKING:  # verification of signatures needs the ``auth`` extra

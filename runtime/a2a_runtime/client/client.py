@@ -41,7 +41,7 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.client.auth import CardAuth, Credential, build_auth
 from a2a_runtime.client.card_resolver import CardResolver
-from a2a_runtime.client.connection import AgentConnection
+from a2a_runtime.client.connection import AgentConnection, ClientConnection
 from a2a_runtime.client.errors import InvalidResponseError
 from a2a_runtime.client.options import ClientOptions, SendOptions
 from a2a_runtime.client.stream import TaskStream
@@ -59,7 +59,7 @@ def to_task_id(task: TaskOrId) -> str:
 class PushConfigs:
     """Push notification configs of tasks; ``client.push_configs``."""
 
-    def __init__(self, connection: AgentConnection) -> None:
+    def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
 
     async def create(self, task: TaskOrId, config: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
@@ -152,10 +152,17 @@ class A2AClient:
         http_auth = None if auth is None else build_auth(auth)
         card_auth = http_auth if isinstance(http_auth, CardAuth) else None
         http = httpx.AsyncClient(auth=http_auth, transport=transport, limits=_POOL_LIMITS, verify=(card_auth and card_auth.ssl_context) or True)
-        self._transport = HttpTransport(http, options, timeout)
-        self._card_resolver = CardResolver(url, self._transport, options, options.headers)
-        self._connection = AgentConnection(self._transport, self._card_resolver, options, card_auth)
+        http_transport = HttpTransport(http, options, timeout)
+        resolver = CardResolver(url, http_transport, options, options.headers)
+        self._connection: ClientConnection = AgentConnection(http_transport, resolver, options, card_auth)
         self.push_configs = PushConfigs(self._connection)
+
+    @classmethod
+    def over(cls, connection: ClientConnection) -> Self:
+        """Build a client over another connection than HTTP."""
+        client = cls.__new__(cls)
+        client._connection, client.push_configs = connection, PushConfigs(connection)  # noqa: SLF001 - of this class
+        return client
 
     async def __aenter__(self) -> Self:
         return self
@@ -165,11 +172,11 @@ class A2AClient:
 
     async def aclose(self) -> None:
         """Close all connections; open streams end with ``ClosedError``."""
-        await self._transport.aclose()
+        await self._connection.aclose()
 
     async def get_card(self, *, refresh: bool = False) -> AgentCard:
         """Read the agent's card, from the cache until it expires; ``refresh`` asks the agent."""
-        return (await self._card_resolver.get(refresh=refresh)).card
+        return await self._connection.get_card(refresh=refresh)
 
     async def get_extended_card(self) -> AgentCard:
         """Read the extended card for authenticated callers."""

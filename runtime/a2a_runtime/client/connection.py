@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from http import HTTPStatus
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -36,8 +36,56 @@ _TENANT_PLACEHOLDER = "{tenant}"
 ResponseModel = TypeVar("ResponseModel", bound=WireModel)
 
 
+class ClientConnection(Protocol):
+    """Port: operations of one agent, as the client and its streams use them."""
+
+    async def execute(self, operation: Operation, request: WireModel, idempotency_key: str | None = None) -> WireModel | None:
+        """Run an operation and return its result, which may be empty."""
+        ...
+
+    async def call(
+        self, operation: Operation, request: WireModel, response_type: type[ResponseModel], idempotency_key: str | None = None
+    ) -> ResponseModel:
+        """Run an operation and return its result, which has a type."""
+        ...
+
+    async def get_task(self, task_id: str) -> Task:
+        """Read the current state of a task."""
+        ...
+
+    async def get_card(self, *, refresh: bool = False) -> AgentCard:
+        """Read the card."""
+        ...
+
+    async def get_extended_card(self) -> AgentCard:
+        """Read the card for authenticated callers."""
+        ...
+
+    def stream_events(
+        self, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None = None
+    ) -> AsyncGenerator[ServerEvent, None]:
+        """Run an operation and yield its events."""
+        ...
+
+    async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:
+        """Decode an event, or raise the error in it."""
+        ...
+
+    async def wait_before_retry(self, failures: int) -> bool:
+        """Wait before the next attempt; ``False`` if there is none."""
+        ...
+
+    def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None = None) -> bool:
+        """Tell whether a request may be repeated after an error."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        ...
+
+
 class AgentConnection:
-    """Requests to one agent."""
+    """Requests to one agent over HTTP."""
 
     def __init__(self, transport: HttpTransport, card_resolver: CardResolver, options: ClientOptions, card_auth: CardAuth | None = None) -> None:
         if options.interface_url and card_auth is not None:
@@ -69,17 +117,25 @@ class AgentConnection:
         self, operation: Operation, request: WireModel, response_type: type[ResponseModel], idempotency_key: str | None = None
     ) -> ResponseModel:
         """Send a request and decode a response of a type."""
-        return _require(operation, await self.execute(operation, request, idempotency_key), response_type)
+        return require_result(operation, await self.execute(operation, request, idempotency_key), response_type)
 
     async def get_task(self, task_id: str) -> Task:
         """Read the current state of a task."""
         return await self.call(GET_TASK, GetTaskRequest(id=task_id), Task)
 
+    async def get_card(self, *, refresh: bool = False) -> AgentCard:
+        """Read the card, from the cache until it expires."""
+        return (await self._card_resolver.get(refresh=refresh)).card
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._transport.aclose()
+
     async def get_extended_card(self) -> AgentCard:
         """Read the card for authenticated callers, and verify it like the public one."""
         protocol = await self.resolve_protocol()
         body = await self._fetch(protocol, GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), None)
-        card = _require(GET_EXTENDED_AGENT_CARD, protocol.decode(GET_EXTENDED_AGENT_CARD, body), AgentCard)
+        card = require_result(GET_EXTENDED_AGENT_CARD, protocol.decode(GET_EXTENDED_AGENT_CARD, body), AgentCard)
         dialect = protocol.interface.dialect
         card_dialect = DIALECTS[dialect.form_of] if dialect.form_of else dialect
         resolved = ResolvedCard(card, card_dialect, protocol.interface.url, protocol.extract_result(body))
@@ -115,7 +171,7 @@ class AgentConnection:
         protocol = await self.resolve_protocol()
         if event.name == _ERROR_EVENT:
             raise protocol.to_error(operation, HTTPStatus.OK, event.data)
-        return _require(operation, protocol.decode(operation, event.data), StreamResponse)
+        return require_result(operation, protocol.decode(operation, event.data), StreamResponse)
 
     async def wait_before_retry(self, failures: int) -> bool:
         """Wait before the next attempt; ``False`` if there is none."""
@@ -177,7 +233,8 @@ class AgentConnection:
         return headers
 
 
-def _require(operation: Operation, result: WireModel | None, result_type: type[ResponseModel]) -> ResponseModel:
+def require_result(operation: Operation, result: WireModel | None, result_type: type[ResponseModel]) -> ResponseModel:
+    """Return a result if it has the type, or raise."""
     if not isinstance(result, result_type):
         raise InvalidResponseError(f"Response to {operation.name}: empty")
     return result

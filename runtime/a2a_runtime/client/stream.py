@@ -34,7 +34,7 @@ from a2a_contract.v1_0 import (
     TaskState,
     TaskStatusUpdateEvent,
 )
-from a2a_runtime.client.connection import AgentConnection
+from a2a_runtime.client.connection import ClientConnection
 from a2a_runtime.client.errors import A2AClientError, ConnectError, ConnectionLostError, ResponseTimeoutError, StreamLostError
 from a2a_runtime.client.sse import ServerEvent
 
@@ -54,7 +54,7 @@ class TaskStream:
 
     def __init__(
         self,
-        connection: AgentConnection,
+        connection: ClientConnection,
         operation: Operation,
         request: WireModel,
         *,

@@ -65,6 +65,15 @@ class Skills:
         self.surfaces = None if self.surfaces is None else self.surfaces | {surface}
         self._skills.update({(surface, skill.id): skill for skill in skills})
 
+    def of(self, surface: str) -> tuple[Skill, ...]:
+        """Return the skills of a surface."""
+        return tuple(skill for key, skill in self._skills.items() if key[0] == surface)
+
+    def remove(self, surface: str) -> None:
+        """Forget the skills of a surface: its tasks are left to other processes, or to a later registration."""
+        self._skills = {key: skill for key, skill in self._skills.items() if key[0] != surface}
+        self.surfaces = None if self.surfaces is None else self.surfaces - {surface}
+
     def find(self, surface: str, skill_id: str) -> Skill | None:
         """Find a skill of a surface."""
         return self._skills.get((surface, skill_id)) or self._skills.get((None, skill_id))
@@ -126,6 +135,18 @@ class InProcessRunner:
             detach_task(task)
         with suppress(StoreUnavailableError):  # the lease expires by itself
             await self._store.unregister(self.process)
+
+    async def drain(self, surface: str, grace: float) -> None:
+        """Wait for the running handlers of a surface, then stop them: their tasks are released."""
+        for timeout_seconds in (grace, self._settings.cancel_grace):
+            runs = [run for run in self._running.values() if run.writer.stored.scope.surface == surface]
+            if runs and timeout_seconds > 0:
+                await asyncio.wait([run.task for run in runs], timeout=timeout_seconds)
+            for run in runs:
+                run.request_stop(StopReason.SHUTDOWN)
+        for key, run in tuple(self._running.items()):
+            if run.writer.stored.scope.surface == surface:
+                self._abandon(key)
 
     def launch(self, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
         """Run a task that this process has claimed."""

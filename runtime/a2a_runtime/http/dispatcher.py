@@ -170,6 +170,11 @@ class Dispatcher:
         """Refuse operations as unavailable from now on."""
         self._backend, self._operations, self._unavailability = None, {}, ""
 
+    def interrupt(self) -> None:
+        """End all requests that are being processed, streams too."""
+        for request in tuple(self._watcher.checks):
+            request.interrupt.throw(UnavailableError())
+
     async def find_task_dialect(self, task_id: str, context: CallContext) -> str | None:
         """Find the dialect in which a task was created."""
         return None if self._backend is None else await self._backend.find_task_dialect(task_id, context)

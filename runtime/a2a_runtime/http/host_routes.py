@@ -20,7 +20,7 @@ from litestar import Litestar, Response
 from litestar.datastructures import Cookie
 from litestar.handlers import HTTPRouteHandler
 from litestar.middleware import AbstractAuthenticationMiddleware, DefineMiddleware
-from litestar.routes import HTTPRoute
+from litestar.routes import BaseRoute, HTTPRoute
 from litestar.security.base import AbstractSecurityConfig
 from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Scope, Send
 
@@ -52,10 +52,21 @@ def apply_route_options(controller: type[AgentController], surface: Surface) -> 
 def adapt_routes(app: Litestar) -> None:
     """Fit the routes of surfaces to the hooks and the authentication of an app; when it starts, because plugins may add some."""
     for route in app.routes:
-        for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
-            controller: object = getattr(handler.fn, "__self__", None)
-            if isinstance(controller, AgentController) and isinstance(controller.endpoints, SurfaceEndpoints):
-                _adapt_handler(handler, type(controller), controller.endpoints.dispatcher.surface)
+        if isinstance(route, HTTPRoute) and (endpoints := find_endpoints(route)) is not None:
+            for handler in route.route_handlers:
+                _adapt_handler(handler, type(_get_controller(handler)), endpoints.dispatcher.surface)
+
+
+def find_endpoints(route: BaseRoute) -> SurfaceEndpoints | None:
+    """Find the endpoints of a surface behind a route; ``None`` for a route of the host."""
+    handlers = route.route_handlers if isinstance(route, HTTPRoute) else ()
+    controllers = [controller for each in handlers if isinstance(controller := _get_controller(each), AgentController)]
+    endpoints = controllers[0].endpoints if controllers else None
+    return endpoints if isinstance(endpoints, SurfaceEndpoints) else None
+
+
+def _get_controller(handler: HTTPRouteHandler) -> Any:  # noqa: ANN401 - any object that has the method
+    return getattr(handler.fn, "__self__", None)
 
 
 def _adapt_handler(handler: HTTPRouteHandler, controller: type[AgentController], surface: Surface) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-from litestar import Controller, Request, Response, Router
+from litestar import Controller, Litestar, Request, Response, Router
 from litestar.exceptions import HTTPException, ImproperlyConfiguredException, MethodNotAllowedException, NotFoundException
 from litestar.exceptions.responses import create_exception_response
 from litestar.handlers import BaseRouteHandler
@@ -35,7 +35,7 @@ from a2a_runtime.auth.gate import ChallengeError
 from a2a_runtime.http.asgi import HttpRequest, path_within
 from a2a_runtime.http.dispatcher import Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
-from a2a_runtime.http.host_routes import apply_route_options
+from a2a_runtime.http.host_routes import apply_route_options, find_endpoints
 from a2a_runtime.http.rest import allowed_methods_at
 from a2a_runtime.http.skills import SchemaController, SkillController
 from a2a_runtime.service.context import ProtocolBinding
@@ -77,14 +77,14 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
 
 def check_paths(endpoints: Sequence[SurfaceEndpoints], host_handlers: Iterable[ControllerRouterHandler]) -> None:
     """Refuse two surfaces at one path, and a surface whose routes conflict with those of the host or of another surface."""
-    taken = dict(_list_routes(host_handlers))
+    taken = dict(list_routes(host_handlers))
     by_path: dict[str, Surface] = {}
     for each in endpoints:
         surface = each.dispatcher.surface
         other = by_path.setdefault(surface.path, surface)
         if other is not surface:
             raise ImproperlyConfiguredException(f"{surface}: {other} has the same path; set another path=")
-        routes = [route for route, _ in _list_routes(build_controllers(each))]
+        routes = [route for route, _ in list_routes(build_controllers(each))]
         for route in routes:
             if route in taken:
                 raise ImproperlyConfiguredException(f"{surface}: its route {route} is taken by {taken[route]}; move that route, or set another path=")
@@ -94,7 +94,34 @@ def check_paths(endpoints: Sequence[SurfaceEndpoints], host_handlers: Iterable[C
             log.info("%s: hides tenant %r of %s", surface, path.rpartition("/")[2], above)
 
 
-def _list_routes(handlers: Iterable[ControllerRouterHandler], prefix: str = "/") -> Iterator[tuple[str, str]]:
+def check_free(app: Litestar, endpoints: SurfaceEndpoints) -> None:
+    """Refuse a surface with a route that an app has."""
+    taken = {_blank_parameters(route.path) for route in app.routes}
+    for route, _ in list_routes(build_controllers(endpoints), app.path):
+        if route in taken:
+            raise ImproperlyConfiguredException(f"{endpoints.dispatcher.surface}: its route {route} is taken; set another path=")
+
+
+def register_routes(app: Litestar, endpoints: SurfaceEndpoints) -> None:
+    """Add the routes of a surface to an app that is running."""
+    for controller in build_controllers(endpoints):
+        app.register(controller)
+    _rebuild_router(app)
+
+
+def unregister_routes(app: Litestar, endpoints: SurfaceEndpoints) -> None:
+    """Remove the routes of a surface from an app that is running."""
+    app.routes[:] = [route for route in app.routes if find_endpoints(route) is not endpoints]
+    _rebuild_router(app)
+
+
+def _rebuild_router(app: Litestar) -> None:
+    """Build the router again, in place: Litestar only adds routes to it, and keeps what it has found for a path."""
+    app.asgi_router.__init__(app)  # type: ignore[misc]  # the app holds on to this object
+    app.asgi_router.construct_routing_trie()
+
+
+def list_routes(handlers: Iterable[ControllerRouterHandler], prefix: str = "/") -> Iterator[tuple[str, str]]:
     """List the paths of handlers, with blank parameters, and the names of the handlers."""
     for each in handlers:
         if isinstance(each, Router):
@@ -103,7 +130,7 @@ def _list_routes(handlers: Iterable[ControllerRouterHandler], prefix: str = "/")
             members = (getattr(each, name) for name in dir(each))
             own = [member for member in members if isinstance(member, BaseRouteHandler)]
             path: object = getattr(each, "path", None)  # without a path of its own: the slot of the attribute
-            yield from ((route, f"{each.__name__}: {name}") for route, name in _list_routes(own, path if isinstance(path, str) else "/"))
+            yield from ((route, f"{each.__name__}: {name}") for route, name in list_routes(own, path if isinstance(path, str) else "/"))
         elif isinstance(each, BaseRouteHandler):
             yield from ((_blank_parameters(prefix, path), str(each)) for path in each.paths)
 
@@ -149,8 +176,8 @@ class UnroutedRequestHandler:
 
     STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 
-    def __init__(self, dispatchers: Sequence[Dispatcher], host_handlers: ExceptionHandlersMap) -> None:
-        self._dispatchers = sorted(dispatchers, key=lambda each: len(each.surface.path), reverse=True)
+    def __init__(self, get_dispatchers: Callable[[], Sequence[Dispatcher]], host_handlers: ExceptionHandlersMap) -> None:
+        self._get_dispatchers = get_dispatchers
         self._host_handlers = dict(host_handlers)
 
     def __call__(self, request: AnyRequest, error: Exception) -> Response[Any]:
@@ -165,7 +192,7 @@ class UnroutedRequestHandler:
 
     def _find_dispatcher(self, scope: HTTPScope, error: Exception) -> Dispatcher | None:
         """Find the surface of a path; for a method that is not allowed, only if the path is one of the surface's own."""
-        for dispatcher in self._dispatchers:
+        for dispatcher in sorted(self._get_dispatchers(), key=lambda each: len(each.surface.path), reverse=True):
             if (path := path_within(scope, dispatcher.surface.path)) is not None:
                 is_own = not isinstance(error, MethodNotAllowedException) or allowed_methods_at(dispatcher.surface, path)
                 return dispatcher if is_own else None

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -67,7 +68,7 @@ class SenderOptions:
     """Replaceable parts of a sender."""
 
     settings: Settings = Settings()  # noqa: RUF009  # frozen, all of it
-    surfaces: frozenset[str] | None = None  # None: all surfaces in the store
+    surfaces: AbstractSet[str] | None = None  # None: all surfaces in the store; read for each claim
     clock: Clock = SystemClock()  # noqa: RUF009  # without state
     sign: Signer = skip_signing
     cipher: SecretCipher = PlaintextCipher()  # noqa: RUF009  # without state

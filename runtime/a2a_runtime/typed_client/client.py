@@ -77,6 +77,13 @@ class SkillClient:
     ) -> None:
         self.untyped = A2AClient(url, auth=auth, timeout=timeout, options=options, transport=transport)
 
+    @classmethod
+    def over(cls, client: A2AClient) -> Self:
+        """Build a typed client over an untyped one, e.g. that of an agent in this process."""
+        typed = cls.__new__(cls)
+        typed.untyped = client
+        return typed
+
     async def __aenter__(self) -> Self:
         return self
 

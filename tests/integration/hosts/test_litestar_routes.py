@@ -149,7 +149,7 @@ def test_a_guard_may_read_the_body() -> None:
         assert client.post("/agent/message:send", json={**MESSAGE, "metadata": {"x": "y" * 1000}}).status_code == 413
 
 
-def test_a_hook_that_replaces_a_body_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_hook_that_replaces_a_body_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """The body is on its way already; headers and status are taken."""
 
     async def wrap(response: Response[Any]) -> Response[Any]:
@@ -186,7 +186,7 @@ def test_guards_of_a_surface_see_its_options() -> None:
 
 
 def build_session_auth() -> SessionAuth[str, ServerSideSessionBackend]:
-    """Build session authentication that admits nobody, with an option of its own name."""
+    """Build session authentication with an option of its own name."""
 
     async def load_user(session: dict[str, Any], _connection: Connection) -> str | None:
         return session.get("user")
