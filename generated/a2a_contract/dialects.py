@@ -19,6 +19,8 @@ class Dialect:
     media_types: tuple[str, ...]
     error_body: str
     card_paths: tuple[str, ...]
+    stream_errors_as_events: bool = False
+    """True if a streaming call over JSON-RPC that fails before its first event is answered by an event stream with the error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ V0_3 = Dialect(
     media_types=("application/json",),
     error_body="jsonrpc",
     card_paths=("/.well-known/agent-card.json", "/.well-known/agent.json"),
+    stream_errors_as_events=True,
 )
 """JSON whose objects name their kind."""
 

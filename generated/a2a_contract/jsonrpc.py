@@ -106,7 +106,7 @@ class JsonRpcParser:
         if method not in self._methods:
             raise InvalidCallError(CallProblem.UNKNOWN_METHOD, call_id, method, (("method", f"There is no method {method!r} here"),)) from None
         if error.error_count() <= MAX_FIELD_ERRORS:
-            if method in self._forgiving and (forgiven := self._parse_leniently(call, error)):
+            if forgiven := self._parse_mended(call) or (self._parse_leniently(call, error) if method in self._forgiving else None):
                 return forgiven._replace(call_id=call_id)
             if wrong := _envelope(*(each["loc"][1] for each in error.errors())):
                 raise InvalidCallError(CallProblem.NOT_A_CALL, call_id, method, wrong) from None
@@ -119,6 +119,17 @@ class JsonRpcParser:
         if isinstance(given, float):
             return _number_text(body, given)
         return to_json(given, inf_nan_mode="null") if self._forgiving or _is_strict_id(given) else NO_ID
+
+    def _parse_mended(self, call: dict[str, object]) -> ParsedCall | None:
+        """Parse a call with its misplaced members in their places; ``None`` when it stays invalid."""
+        params = call.get("params")
+        if not is_json_object(params):
+            return None
+        for binding in self._methods[str(call["method"])]:
+            if (mended := binding.mend(params)) is not None:
+                with suppress(InvalidCallError):  # other errors are reported for the original call
+                    return self.parse(to_json(call | {"params": mended}))
+        return None
 
     def _parse_leniently(self, call: dict[str, object], error: ValidationError) -> ParsedCall | None:
         """Parse a call without the members that a lenient dialect ignores, and with missing tags; ``None`` when it stays invalid."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import httpx
 from conformance.agent import ADA, BOB
-from integration.dialect_client import DialectBinding, DialectClient, parse_sse
+from integration.dialect_client import DialectBinding, DialectClient, parse_body, parse_sse
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
@@ -98,8 +98,8 @@ class AgentClient(DialectClient):
 
 def assert_error(response: httpx.Response, binding: DialectBinding, name: str) -> None:
     """See that an answer is the error of this name."""
-    row, body = ERROR_ROWS[name], response.json()
-    assert response.headers["content-type"].startswith("application/json")
+    row, body = ERROR_ROWS[name], parse_body(response)
+    assert response.headers["content-type"].startswith(("application/json", "text/event-stream"))
     if binding.is_jsonrpc:
         assert (response.status_code, body["error"]["code"]) == (200, row.code), body
         assert body["error"]["message"]
@@ -115,14 +115,14 @@ def assert_error(response: httpx.Response, binding: DialectBinding, name: str) -
 
 def parse_error_info(response: httpx.Response, binding: DialectBinding) -> Json:
     """Read the ErrorInfo of an error of 1.0."""
-    error = response.json()["error"]
+    error = parse_body(response)["error"]
     infos = error["data" if binding.is_jsonrpc else "details"]
     return next(each for each in infos if each["@type"] == "type.googleapis.com/google.rpc.ErrorInfo")
 
 
 def parse_field_errors(response: httpx.Response, binding: DialectBinding) -> list[str]:
     """Read which fields are said to be wrong."""
-    body = response.json()
+    body = parse_body(response)
     error = body.get("error", body)
     if binding.dialect == "v1_0":
         infos = error["data" if binding.is_jsonrpc else "details"]

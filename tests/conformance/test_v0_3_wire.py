@@ -12,13 +12,14 @@ import httpx
 import pytest
 from conformance.agent import ADA
 from conformance.agent_client import AgentClient
-from integration.dialect_client import build_send_request, parse_sse
+from integration.dialect_client import build_send_request, parse_body, parse_sse
 
 from a2a_contract.dialects import V0_3, V0_3_PROTO
 from a2a_contract.operations import GET_TASK, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import GetTaskRequest
 
 MESSAGE: dict[str, Any] = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}
+STREAMS = {"message/stream", "tasks/resubscribe"}
 PROTO: dict[str, Any] = {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "hi"}]}
 
 
@@ -26,8 +27,8 @@ def called(client: httpx.Client, method: str, params: object = None, call_id: ob
     """Call a method, and read the whole answer."""
     body = {"jsonrpc": "2.0", "id": call_id, "method": method, **({} if params is None else {"params": params})}
     response = client.post(path or "/", json=body, headers=ADA)
-    assert response.headers["content-type"] == "application/json"
-    return response.json()  # type: ignore[no-any-return]  # JSON
+    assert response.headers["content-type"] == ("text/event-stream" if method in STREAMS else "application/json")
+    return parse_body(response)  # type: ignore[no-any-return]  # JSON
 
 
 @pytest.mark.requirement("0.3", "3.2.1", "6.11")
@@ -242,3 +243,63 @@ def test_v0_3_3_4_1_both_transports_see_the_same_task(client_0_3: AgentClient) -
     assert client_0_3.http.get(f"{client_0_3.path}/v1/tasks/{task.id}", headers=ADA).json()["id"] == task.id
     listed = called(client_0_3.http, "tasks/list", {"contextId": task.context_id}, path=client_0_3.path)["result"]["tasks"]
     assert [each["id"] for each in listed] == [task.id]
+
+
+@pytest.mark.requirement("0.3", "3.3.1")
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("tasks/resubscribe", {"id": "unknown"}, -32001),
+        ("message/stream", {"message": {**MESSAGE, "parts": [{"kind": "text"}]}}, -32602),
+        ("message/stream", {"message": {**MESSAGE, "taskId": "unknown"}}, -32001),
+    ],
+)
+def test_v0_3_3_3_1_a_stream_that_is_refused_is_a_stream_too(agent_place: httpx.Client, method: str, params: object, code: int) -> None:
+    """Its only event is the error; a method that does not exist streams nothing, and the same refusal in 1.0 is a plain answer."""
+    response = agent_place.post("/", json={"jsonrpc": "2.0", "id": 7, "method": method, "params": params}, headers=ADA)
+    assert (response.status_code, response.headers["content-type"]) == (200, "text/event-stream")
+    [(number, _, data)] = parse_sse(response.iter_lines())
+    answer = json.loads(data)
+    assert (number, answer["id"], set(answer), answer["error"]["code"]) == (None, 7, {"jsonrpc", "id", "error"}, code)
+    assert called(agent_place, "message/streams")["error"]["code"] == -32601
+    assert called(agent_place, "SubscribeToTask", {"id": "unknown"})["error"]["code"] == -32001
+
+
+@pytest.mark.requirement("0.3", "9.3", "9.4")
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("path", ["/", "/v1/message:send"])
+def test_v0_3_9_examples_that_differ_from_the_schema_are_read(agent_place: httpx.Client, path: str) -> None:
+    """The bytes of a file as ``data``, and the id of a message beside it; an id at both places is that of the message."""
+    part = {"kind": "file", "file": {"mimeType": "image/png", "data": "AP8="}}
+    bare = {"role": "user", "parts": [part]}
+    for params, message_id in (
+        ({"message": bare, "messageId": "beside"}, "beside"),
+        ({"message": {**bare, "messageId": "inside"}, "messageId": "beside"}, "inside"),
+    ):
+        said = {**params, "metadata": {"skillId": "mirror"}}
+        body = said if path != "/" else {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": said}
+        answer = agent_place.post(path, json=body, headers=ADA).json()
+        task = answer["result"] if path == "/" else answer["task"]
+        assert task["artifacts"][0]["parts"] == [{"kind": "file", "file": {"mimeType": "image/png", "bytes": "AP8="}}]
+        assert task["history"][0]["messageId"] == message_id
+    refused = agent_place.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": bare}}, headers=ADA).json()
+    assert [each["field"] for each in refused["error"]["data"]["fields"]] == ["message.messageId"]
+
+
+@pytest.mark.requirement("0.3", "7.6")
+@pytest.mark.usefixtures("everywhere")
+def test_v0_3_7_6_a_webhook_is_answered_in_the_form_in_which_it_was_sent(agent_place: httpx.Client) -> None:
+    """Over HTTP+JSON: the documented one, the whole request of the protocol buffer, or its member ``config`` alone, as transcoding has it."""
+    task = called(agent_place, "message/send", {"message": MESSAGE, "metadata": {"skillId": "ask"}})["result"]["id"]
+    config = {"id": "p", "url": "https://hooks.example.org/a2a", "token": "t"}
+    named = {"name": f"tasks/{task}/pushNotificationConfigs/p", "pushNotificationConfig": config}
+    for body, name in (
+        ({"taskId": task, "pushNotificationConfig": config}, "taskId"),
+        ({"parent": f"tasks/{task}", "configId": "p", "config": named}, "name"),
+        (named, "name"),
+    ):
+        response = agent_place.post(f"/v1/tasks/{task}/pushNotificationConfigs", json=body, headers=ADA)
+        answer = response.json()
+        assert (response.status_code, set(answer)) == (200, {name, "pushNotificationConfig"}), answer
+        assert (answer["pushNotificationConfig"]["id"], answer["pushNotificationConfig"]["url"]) == ("p", config["url"])

@@ -175,6 +175,14 @@ class DialectClient:
         return hearing.read(hearing.adapter().validate_python(body["result"] if self.dialect_binding.is_jsonrpc else body))  # type: ignore[no-any-return]
 
 
+def parse_body(response: httpx.Response) -> Any:  # noqa: ANN401 - JSON
+    """Parse a response that is one document, or the only event of a stream that was refused."""
+    if not response.headers["content-type"].startswith("text/event-stream"):
+        return response.json()
+    [(_, _, data)] = parse_sse(iter(response.text.splitlines()))
+    return json.loads(data)
+
+
 def build_send_request(
     *values: object, skill: str | None = None, configuration: object = None, tenant: str | None = None, **more: object
 ) -> SendMessageRequest:

@@ -55,6 +55,15 @@ TYPED = {"not cancelable": "TaskNotCancelableError", "unsupported": "Unsupported
 CALLS_03 = dict.fromkeys(TYPED, "A2AClientJSONRPCError")
 
 
+UNTYPED = "Error"
+"""The SDK for JavaScript has no types for the errors of streams of 0.3 over JSON-RPC; their texts name the codes."""
+
+
+def prefix_errors(prefix: str) -> Mapping[str, str]:
+    """Name errors as the SDK for JavaScript does in one of its transports."""
+    return {name: prefix + error for name, error in TYPED.items()}
+
+
 @dataclass(frozen=True)
 class Way:
     """A client and how it talks, what it calls the errors that it gets, and what it lacks."""
@@ -85,10 +94,35 @@ WAYS = {
         ("JSONRPC",),
         CALLS_03,
         NO_LIST,
-        # a stream that is refused is a plain answer, in which this client finds no stream and looks no further
-        {"unknown": ["A2AClientJSONRPCError", "A2AClientJSONRPCError", "A2AClientHTTPError"], "subscribe": {"ended": "A2AClientHTTPError"}},
     ),
     "0.3.26 over HTTP+JSON": Way("a2a-sdk-0.3.26", "client_0_3.py", ("HTTP+JSON",), dict.fromkeys(TYPED, "A2AClientHTTPError"), NO_LIST),
+    "JS 1.3.0 as 1.0 over JSON-RPC": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("JSONRPC", "1.0"), prefix_errors("JsonRpc"), frozenset()),
+    "JS 1.3.0 as 1.0 over HTTP+JSON": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("HTTP+JSON", "1.0"), prefix_errors("Rest"), frozenset()),
+    "JS 1.3.0 as 0.3 over JSON-RPC": Way(
+        "a2a-js-1.3.0",
+        "client_js_1_0.mjs",
+        ("JSONRPC", "0.3"),
+        prefix_errors("JsonRpc"),
+        NO_LIST,
+        {"unknown": [*["JsonRpcTaskNotFoundError"] * 2, UNTYPED], "subscribe": {"ended": UNTYPED}},
+    ),
+    "JS 1.3.0 as 0.3 over HTTP+JSON": Way(
+        "a2a-js-1.3.0",
+        "client_js_1_0.mjs",
+        ("HTTP+JSON", "0.3"),
+        TYPED,
+        NO_LIST,
+        {"contents": [SENT[0], SENT[1], {"raw": "AP8="}, SENT[3]]},  # it loses the names of files
+    ),
+    "JS 0.3.14 over JSON-RPC": Way(
+        "a2a-js-0.3.14",
+        "client_js_0_3.mjs",
+        ("JSONRPC",),
+        {name: error.replace("Error", "JSONRPCError") for name, error in TYPED.items()},
+        NO_LIST,
+        {"unknown": [*["TaskNotFoundJSONRPCError"] * 2, UNTYPED], "subscribe": {"ended": UNTYPED}},
+    ),
+    "JS 0.3.14 over HTTP+JSON": Way("a2a-js-0.3.14", "client_js_0_3.mjs", ("HTTP+JSON",), TYPED, NO_LIST),
 }
 STEPS = [pytest.param(way, step, id=f"{name}-{step}") for name, way in WAYS.items() for step in COMMON if step not in way.lacks]
 
@@ -127,6 +161,8 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def outcomes(url: str, distribution: str, script: str, arguments: tuple[str, ...]) -> Mapping[str, object]:
     """Let a client take all of its steps."""
     command = [str(interpreter(distribution)), str(SCRIPTS / script), url, *arguments]
+    if script.endswith(".mjs"):
+        command = ["node", str(SCRIPTS / script), str(interpreter(distribution).parent), url, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]  # what the script prints

@@ -123,12 +123,14 @@ ENVIRONMENTS = {
     "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
     "json-schema-suite": ("pip==26.1",),
     "ajv-8.20.0": ("ajv@8.20.0", "ajv-formats@3.0.1"),
+    "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1"),
+    "a2a-js-0.3.14": ("@a2a-js/sdk@0.3.14", "express@5.2.1"),
     # What only `make bench` needs: the SDK with its databases, and servers as fast as ours.
     "rival-a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "a2a-sdk[sqlite,postgresql]==1.3.0", "fastapi", "uvicorn[standard]"),
     "rival-fasta2a-2.1.1": ("fasta2a==2.1.1", "uvicorn[standard]"),
 }
 """What each peer consists of."""
-_ON_NODE = frozenset({"ajv-8.20.0"})
+_ON_NODE = frozenset({"ajv-8.20.0", "a2a-js-1.3.0", "a2a-js-0.3.14"})
 
 SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
 """Peers that are files of a source distribution: the JSON Schema Test Suite is in ``json/`` of this one."""

@@ -148,6 +148,7 @@ def _binding(contract: Contract, dialect: str, way: CallStyle, requirements: Map
         "demands": _requirements_constant(way.request) if way.request in requirements else None,
         "ask": _emit_encode_request(contract, dialect, way),
         "hear": _emit_response(contract, dialect, way),
+        "misplaced": tuple((name, tuple(place.split("."))) for name, place in way.misplaced),
     }
 
 

@@ -15,6 +15,7 @@ class CallStyle:
     operation: OperationRow
     request: str | None
     result: str | None
+    misplaced: tuple[tuple[str, str], ...] = ()
 
 
 def call_styles(call: OperationCall, operation: OperationRow) -> tuple[CallStyle, ...]:
@@ -26,9 +27,9 @@ def over_http(call: OperationCall, operation: OperationRow) -> CallStyle:
     """Return the call style of HTTP+JSON, which mostly is that of JSON-RPC."""
     jsonrpc = _jsonrpc(call, operation)
     if call.method is None or (call.request, call.result) == (call.http_request, call.http_result):
-        return CallStyle(jsonrpc.constant, operation, call.http_request, call.http_result)
-    return CallStyle(f"{jsonrpc.constant}_OVER_HTTP", operation, call.http_request, call.http_result)
+        return CallStyle(jsonrpc.constant, operation, call.http_request, call.http_result, jsonrpc.misplaced)
+    return CallStyle(f"{jsonrpc.constant}_OVER_HTTP", operation, call.http_request, call.http_result, jsonrpc.misplaced)
 
 
 def _jsonrpc(call: OperationCall, operation: OperationRow) -> CallStyle:
-    return CallStyle(operation.python.upper(), operation, call.request, call.result)
+    return CallStyle(operation.python.upper(), operation, call.request, call.result, call.misplaced)

@@ -100,6 +100,7 @@ def _record(record: Record, schema: Schema, types: Mapping[str, TypeDefinition])
     body["x-a2a-empty"] = [field.wire for field in record.fields if isinstance(field.type, Ref) and read.get(field.wire) == {}]
     if record.choice:
         body |= {"customBasePath": f"{BASE}.Oneof", "x-a2a-oneof": [field.python for field in record.fields if field.wire in record.choice.members]}
+        body["x-a2a-optional"] = record.choice.is_optional
     elif record.keeps_unknown:
         body["customBasePath"] = f"{BASE}.OpenModel"
     return body
@@ -193,7 +194,9 @@ def _union_annotation(of: TypeExpr, types: Mapping[str, TypeDefinition]) -> str:
         return ""
     own = {_own_member(record, records): record for record in records}
     nullable = tuple(wire for wire, record in own.items() if (field := record.field(wire)) and _is_nullable(field.type))
+    aliases = tuple((alias, wire) for wire, record in own.items() if (field := record.field(wire)) for alias in field.aliases)
     arguments = repr({wire: str(record.name) for wire, record in own.items()}) + (f", {nullable!r}" if nullable else "")
+    arguments += f", aliases={aliases!r}" if aliases else ""
     return f"UnionByMember({arguments})"
 
 

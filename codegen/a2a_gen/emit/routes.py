@@ -21,6 +21,7 @@ class RouteChoice:
     members: tuple[PathField, ...]
     lists: tuple[str, ...]
     flags: tuple[str, ...]
+    body: tuple[str, str] | None = None
 
     @property
     def code(self) -> Code:
@@ -28,6 +29,8 @@ class RouteChoice:
         members = "".join(f"PathMember({literal(member.member)}, {literal(member.pieces)}), " for member in self.members)
         special = ((name, names) for name, names in (("lists", self.lists), ("flags", self.flags)) if names)
         options = "".join(f", {name}=frozenset({literal(names)})" for name, names in special)
+        if self.body:
+            options += f", body={literal(self.body)}"
         return Code(f"RouteBinding({self.dialect}.{self.constant}{f', ({members})' if members else ''}{options})")
 
 
@@ -111,9 +114,8 @@ def _paths(contract: Contract, dialects: tuple[str, ...]) -> Iterator[RoutePath]
             if (call := operation.call(dialect)) is None:
                 continue
             for http in call.http:
-                answer = RouteChoice(
-                    dialect, over_http(call, operation).constant, operation, http.fields, *_members(contract, dialect, call.http_request)
-                )
+                lists, flags = _members(contract, dialect, call.http_request)
+                answer = RouteChoice(dialect, over_http(call, operation).constant, operation, http.fields, lists, flags, call.http_body)
                 key = http.segments if isinstance(http.segments[-1], int) else (*http.segments, f":{http.verb}")
                 path = found.setdefault(key, _path(http))
                 path.answers.setdefault((http.method, _split_verb(http)), []).append(answer)

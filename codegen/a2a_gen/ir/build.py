@@ -179,7 +179,8 @@ def _field(wire: str, member: SourceNode, schema: SourceNode) -> Field:
 
 def _choice(schema: SourceNode) -> Choice | None:
     members = tuple(name for branch in schema["oneOf"].items() for name in branch["required"].texts())
-    return Choice(schema["x-a2a-oneof"].text(), members) if members else None
+    name = schema["x-a2a-oneof"].text()
+    return Choice(name, members, name in dict(schema["x-a2a-read"].members())) if members else None
 
 
 def build_type_expression(schema: SourceNode) -> TypeExpr:

@@ -101,6 +101,8 @@ class Translation:
     ours: str
     rules: tuple[TranslationRule, ...]
     place: Place
+    otherwise: str | None = None
+    """The member of ours, a record without content, that stands for a value of theirs without any counterpart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +186,10 @@ class OperationCall:
     http_result: str | None
     http: tuple[HttpPath, ...]
     place: Place
+    http_body: tuple[str, str] | None = None
+    """The member that an HTTP body may be, and the member of such a body that tells it."""
+    misplaced: tuple[tuple[str, str], ...] = ()
+    """Members that clients write elsewhere, each with its place."""
 
 
 @dataclass(frozen=True, slots=True)

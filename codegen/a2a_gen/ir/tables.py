@@ -64,7 +64,7 @@ def _translation(row: SourceNode) -> Translation:
     theirs = row["theirs"].text()
     fresh = (TranslationRule("fresh", (), (path,)) for path in row["fresh"].texts())
     rules = (*map(_member, row["members"].members()), *map(_branch, row["union"].members()), *fresh)
-    return Translation(theirs, row["ours"].text(theirs), rules, row.place)
+    return Translation(theirs, row["ours"].text(theirs), rules, row.place, row["otherwise"].optional_text())
 
 
 def _member(item: tuple[str, SourceNode]) -> TranslationRule:
@@ -156,6 +156,8 @@ def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> Operation
         http_result=row["http_result"].optional_text() if "http_result" in row else result,
         http=tuple(http_paths(row["http"].texts(), prefixes)),
         place=row.place,
+        http_body=(row["http_body"]["member"].text(), row["http_body"]["told_by"].text()) if "http_body" in row else None,
+        misplaced=tuple(row["misplaced"].words().items()),
     )
 
 

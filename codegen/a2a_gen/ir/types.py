@@ -90,10 +90,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A group of members of which exactly one is present."""
+    """A group of members of which exactly one is present; readers of an ``is_optional`` group accept its absence."""
 
     name: str
     members: tuple[str, ...]
+    is_optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

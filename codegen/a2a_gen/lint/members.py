@@ -70,6 +70,7 @@ def find_needless_read_defaults(context: LintContext) -> Iterator[Violation]:
     """Find ``x-a2a-read`` entries of members that are not required."""
     for document, schema in context.iter_schemas():
         missing = _collect_names(schema.members.get("x-a2a-read")) - _collect_names(schema.members.get("required"))
+        missing.discard(str(schema.members.get("x-a2a-oneof")))
         for name in missing:
             yield document.place_at(f"{schema.pointer}/x-a2a-read/{name}"), f"{name} is not required, so readers need no default"
 

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from .base import Encoded, Requirement, WireModel, check_requirements
+from .json_types import is_json_object
 
 # Row types of ``operations.py``: an operation independent of dialects, and its methods and paths in one dialect.
 
@@ -94,11 +95,31 @@ class Binding(Generic[Theirs, Ours, Answer]):
     lenient_envelope: bool = False
     encode_request: Callable[[Ours], dict[str, object]] = encode_as_is
     response: ResponseReader[Answer] | None = None
+    misplaced: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Members that clients write elsewhere, each with the path of its place."""
 
     def parse(self, request: Theirs) -> Ours:
         """Translate a request to the canonical one, or raise every missing requirement with its place."""
         check_requirements(request, self.requirements)
         return self.translate(request)
+
+    def mend(self, members: Mapping[str, object]) -> dict[str, object] | None:
+        """Move misplaced members of an invalid request to their places; ``None`` if there are none, or the places are taken."""
+        mended = dict(members)
+        for name, place in self.misplaced:
+            if name in mended and (moved := _put(mended, place, mended[name])) is not None:
+                mended = {key: value for key, value in moved.items() if key != name}
+        return None if mended == members else mended
+
+
+def _put(members: Mapping[str, object], place: tuple[str, ...], value: object) -> dict[str, object] | None:
+    """Return members with a value at a free place; ``None`` if the place is taken or not within objects."""
+    name, *rest = place
+    if not rest:
+        return None if name in members else {**members, name: value}
+    inner = members.get(name)
+    put = _put(inner, tuple(rest), value) if is_json_object(inner) else None
+    return None if put is None else {**members, name: put}
 
 
 AnyBinding: TypeAlias = "Binding[Any, Any, Any]"  # a table holds bindings of all types; each row was type-checked where it was defined

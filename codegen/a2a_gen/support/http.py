@@ -41,6 +41,12 @@ class RouteBinding:
     members: tuple[PathMember, ...] = ()
     lists: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
+    body: tuple[str, str] | None = None
+    """The member of the request that a body may be instead of the whole, and the member of such a body by which it is told."""
+
+    def wrap(self, body: dict[str, object]) -> dict[str, object]:
+        """Wrap a body that is a member of the request."""
+        return {self.body[0]: body} if self.body and self.body[1] in body and self.body[0] not in body else body
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class RouteMatch:
     def request_members(self, binding: RouteBinding, query: bytes, body: bytes) -> dict[str, object]:
         """Merge the members of path, query and body, or raise ``ValidationError`` for a body that is not an object."""
         members = {member.name: member.fill(self.parameters) for member in binding.members}
-        in_body = _object(body, binding.binding.request) if body else {}
+        in_body = binding.wrap(_object(body, binding.binding.request)) if body else {}
         return {**_query_members(query, binding), **in_body, **members}
 
 

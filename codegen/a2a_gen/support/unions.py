@@ -43,6 +43,8 @@ class UnionByMember:
     """The name of the branch, by the wire name of the member that only this branch has."""
     nullable: tuple[str, ...] = ()
     """Members of which null is a value; null in any other counts as absent."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Other names of these members that are read too, each with the member."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Select the branch by member instead of trying every branch."""
@@ -67,7 +69,9 @@ class UnionByMember:
             return type(value).__name__
         if not isinstance(value, dict):
             return None
-        present = [branch for member, branch in self.by.items() if member in value and (value[member] is not None or member in self.nullable)]
+        names = {**{member: member for member in self.by}, **dict(self.aliases)}
+        found = {names[name] for name in names if name in value and (value[name] is not None or names[name] in self.nullable)}
+        present = [self.by[member] for member in found]
         return present[0] if len(present) == 1 else None
 
 

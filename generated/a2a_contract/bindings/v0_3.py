@@ -41,6 +41,7 @@ SEND_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.Se
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=translate.write_send_message_request_as_message_send_params,
     response=ResponseReader(theirs.SendMessageResult, translate.read_send_message_result_as_send_message_response),
+    misplaced=(("messageId", ("message", "messageId")),),
 )
 SEND_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
     operation=operations.SEND_MESSAGE,
@@ -51,6 +52,7 @@ SEND_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageReques
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=translate.write_send_message_request_as_message_send_params,
     response=ResponseReader(theirs.SendMessageReply, translate.read_send_message_reply_as_send_message_response),
+    misplaced=(("messageId", ("message", "messageId")),),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
@@ -61,6 +63,7 @@ SEND_STREAMING_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageReques
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=translate.write_send_message_request_as_message_send_params,
     response=ResponseReader(theirs.StreamResult, translate.read_stream_result_as_stream_response),
+    misplaced=(("messageId", ("message", "messageId")),),
 )
 SEND_STREAMING_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
@@ -71,6 +74,7 @@ SEND_STREAMING_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMes
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=translate.write_send_message_request_as_message_send_params,
     response=ResponseReader(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
+    misplaced=(("messageId", ("message", "messageId")),),
 )
 GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,

@@ -68,7 +68,7 @@ V1_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
         {
             ("POST", None): (
                 RouteBinding(v0_3.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),
-                RouteBinding(v0_3_proto.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("parent", ("tasks", 0)),)),
+                RouteBinding(v0_3_proto.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("parent", ("tasks", 0)),), body=("config", "name")),
             ),
             ("GET", None): (
                 RouteBinding(v0_3.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("id", (0,)),)),

@@ -3,7 +3,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 from typing_extensions import TypeAliasType
 
 from ..base import Base64, JsonObject, UnionByMember, WireEnum, WireModel
@@ -49,7 +49,7 @@ class FileBase(WireModel):
 class FileWithBytes(WireModel):
     """A file whose content travels with the message."""
 
-    bytes: Base64
+    bytes: Annotated[Base64, Field(validation_alias=AliasChoices("bytes", "data"))]
     """The content."""
     name: str | None = None
     """The file's name, such as report.pdf."""
@@ -73,7 +73,7 @@ class FilePart(WireModel):
 
     kind: Literal["file"]
     """Marks a part as a file."""
-    file: Annotated[FileWithBytes | FileWithUri, UnionByMember({"bytes": "FileWithBytes", "uri": "FileWithUri"})]
+    file: Annotated[FileWithBytes | FileWithUri, UnionByMember({"bytes": "FileWithBytes", "uri": "FileWithUri"}, aliases=(("data", "bytes"),))]
     """The file: its bytes or where they are, never both."""
     metadata: JsonObject | None = None
     """Free data about the part, for extensions and applications."""

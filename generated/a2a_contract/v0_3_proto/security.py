@@ -94,6 +94,7 @@ class OAuthFlows(Oneof):
     """The way in which a token can be had: one of them."""
 
     __oneof__ = frozenset(["authorization_code", "client_credentials", "implicit", "password"])
+    __oneof_is_optional__ = True
 
     authorization_code: Annotated[AuthorizationCodeOAuthFlow | None, Field(alias="authorizationCode")] = None
     """By a code that the user grants."""

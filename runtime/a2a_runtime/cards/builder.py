@@ -19,6 +19,7 @@ from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.mesh import SkillMetadata
 from a2a_contract.translate.mesh import write_agent_card as write_mesh_card
 from a2a_contract.translate.v0_3 import write_agent_card as write_v0_3_card
+from a2a_contract.translate.v0_3_proto import write_security_scheme as write_proto_security_scheme
 from a2a_contract.v0_3 import AgentCard as V03AgentCard
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill
@@ -159,6 +160,15 @@ def build_combined_document(surface: Surface, base_url: str) -> Document:
     signatures = [each for card in cards if is_json_array(found := card.pop(_SIGNATURES, [])) for each in found]
     merged: Document = reduce(_merge_documents, cards)
     return {**merged, _SIGNATURES: signatures} if signatures else merged
+
+
+def write_card_in_both_forms(card: AgentCard) -> Document:
+    """Write a card for clients of either form of 0.3, which only differ in the security schemes; a signature covers the documented form alone."""
+    document, schemes = write_v0_3_card(card), card.security_schemes
+    if schemes and not card.signatures:
+        proto = {name: write_proto_security_scheme(scheme) for name, scheme in schemes.items()}
+        document["securitySchemes"] = _merge_values(document["securitySchemes"], proto)
+    return document
 
 
 def sign_card(card: AgentCard, surface: Surface, dialect: str) -> AgentCard:

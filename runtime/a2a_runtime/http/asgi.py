@@ -112,6 +112,8 @@ class HttpRequest:
         self.interrupt = Interrupt()
         self.dialect = ""
         """Dialect of the response; empty until the request is parsed."""
+        self.is_stream = False
+        """Set as soon as the operation is known to answer with a stream."""
         self.call_id: CallId = NO_ID
         self.awaits: Awaits | None = None
         self.caller = ""

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, ClassVar, TypeAlias
 
 from litestar.config.cors import CORSConfig
@@ -23,7 +24,7 @@ from litestar.types import Receive, Scope, Send
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
-from a2a_contract.dialects import MESH
+from a2a_contract.dialects import DIALECTS, MESH
 from a2a_contract.errors import PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
@@ -35,7 +36,7 @@ from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.counters import CounterStore
 from a2a_runtime.http.asgi import Awaits, ClientDisconnectError, Header, HttpRequest, base_url, read_body, reject_websocket, send_response
 from a2a_runtime.http.errors import ErrorResponse, render_error, to_protocol_error
-from a2a_runtime.http.event_stream import EventStreamResponse, encode_error_event, encode_event
+from a2a_runtime.http.event_stream import EVENT_STREAM, EventStreamResponse, encode_error_event, encode_event
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
 from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect, wait_for_expiry
@@ -206,7 +207,10 @@ class Dispatcher:
         status, body, headers = self.render_error(request, error)
         if isinstance(error, RequestTimeoutError) and request.is_http_1:
             headers = (*headers, _CONNECTION_CLOSE)  # the rest of the body is not read
-        await send_response(request, body, request.response_media_type(), status=status, headers=headers)
+        media_type = request.response_media_type()
+        if request.is_stream and status == HTTPStatus.OK and DIALECTS[request.dialect].stream_errors_as_events:
+            body, media_type, headers = encode_event(0, body), EVENT_STREAM, (*headers, _NO_STORE)
+        await send_response(request, body, media_type, status=status, headers=headers)
 
     def render_error(self, request: HttpRequest, error: Exception) -> ErrorResponse:
         """Render an error in the binding and dialect of a request; in the likeliest one if it is not parsed."""
@@ -232,7 +236,7 @@ class Dispatcher:
 
     def build_context(self, request: HttpRequest, caller: Caller, binding: AnyBinding) -> CallContext:
         """Build the context of a call; from here on errors are rendered in the dialect of its binding."""
-        request.dialect = binding.dialect
+        request.dialect, request.is_stream = binding.dialect, binding.operation.streams
         if request_log.isEnabledFor(logging.DEBUG):
             path, owner = self.surface.path or "/", caller.owner or "anonymous"
             request_log.debug("%s at %s, in %s, from %s", binding.operation.name, path, binding.dialect, owner)

@@ -31,7 +31,8 @@ _FIRST_EVENT_TIMEOUT = 0.25
 """Seconds after which the response starts without its first event."""
 _MAX_BUFFER_BYTES = 65_536
 """Size at which buffered events are sent although more are ready."""
-_HEADERS = ((b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))
+EVENT_STREAM = b"text/event-stream"
+_HEADERS = ((b"content-type", EVENT_STREAM), (b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))
 
 
 def to_ascii_json(json: bytes) -> bytes:

@@ -90,7 +90,7 @@ class JsonRpcEndpoint(Endpoint):
         bindings = [table[error.method] for table in self._tables if error.method in table] if error.method else []
         if bindings:
             binding = bindings[dialects.select_bindings(request.version, bindings)[0]]
-            request.dialect = binding.dialect
+            request.dialect, request.is_stream = binding.dialect, binding.operation.streams
             if error.problem is CallProblem.WRONG_PARAMS:
                 error.fields = collect_field_errors(binding, _extract_params(body), error.fields)
 

@@ -13,8 +13,8 @@ version is named, because 0.3 does not have the names of 1.0. A method of severa
 first one: each dialect shows its tasks in its own way, and has its own rules for canceling and following them.
 
 Version 0.3 has two forms over HTTP+JSON, and each request is answered in its own form. A body shows its form, because neither form can be parsed as
-the other. A request without a body has the form that the surface prefers. Cards are in the documented form for every client: the official SDK reads
-no other, whatever else it supports.
+the other. A request without a body has the form that the surface prefers. Cards are in the documented form for every client, with their security
+schemes in both: the official SDK for Python reads no other form, that for JavaScript only ProtoJSON.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding
@@ -119,9 +120,20 @@ def parse_request(match: RouteMatch, query: bytes, body: bytes, preferred: froze
         try:
             return choice.binding, choice.binding.parse(match.parse(choice, query, body))
         except ValidationError as error:
+            if (mended := _parse_mended(match, choice, query, body)) is not None:
+                return choice.binding, mended
             first = first or _build_validation_error(error, match, choice, query, body)
     assert first is not None, "a match has a binding"  # noqa: S101 - a fact of the contract
     raise first
+
+
+def _parse_mended(match: RouteMatch, choice: RouteBinding, query: bytes, body: bytes) -> WireModel | None:
+    """Parse a request with its misplaced members in their places; ``None`` if it stays invalid."""
+    binding = choice.binding
+    with suppress(ValidationError):  # other errors are reported for the original request
+        mended = binding.mend(match.request_members(choice, query, body)) if binding.misplaced else None
+        return None if mended is None else binding.parse(binding.request.model_validate_json(to_json(mended)))
+    return None
 
 
 def _build_validation_error(error: ValidationError, match: RouteMatch, choice: RouteBinding, query: bytes, body: bytes) -> A2AError:
@@ -135,4 +147,9 @@ def _build_validation_error(error: ValidationError, match: RouteMatch, choice: R
 def _order_choices(choices: Sequence[RouteBinding], body: bytes, preferred: frozenset[str]) -> Sequence[RouteBinding]:
     if len(choices) == 1 or _KIND in body or choices[0].binding.operation is GET_EXTENDED_AGENT_CARD:
         return choices
-    return sorted(choices, key=lambda choice: choice.binding.dialect not in preferred)
+    return sorted(choices, key=lambda choice: (not _is_member(choice, body), choice.binding.dialect not in preferred))
+
+
+def _is_member(choice: RouteBinding, body: bytes) -> bool:
+    """Return whether a body looks like a member of the request instead of the whole."""
+    return choice.body is not None and b'"%b"' % choice.body[1].encode() in body

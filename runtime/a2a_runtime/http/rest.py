@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
-from a2a_contract.dialects import DIALECTS
+from a2a_contract.binding import serialize_with
+from a2a_contract.dialects import DIALECTS, V0_3
 from a2a_contract.http import Route, RouteMatch
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.paths import PATHS
+from a2a_runtime.cards.builder import write_card_in_both_forms
 from a2a_runtime.http.asgi import HttpRequest, check_json, path_within, send_allowed_methods
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.negotiation import parse_request
@@ -79,4 +83,6 @@ class RestEndpoint(Endpoint):
             body = await dispatcher.read_body(request)
             check_json(body)
         binding, parsed = parse_request(match, scope["query_string"], body, self._preferred_dialects)
+        if binding.operation is GET_EXTENDED_AGENT_CARD and binding.dialect == V0_3.name:
+            binding = replace(binding, serialize=serialize_with(write_card_in_both_forms))
         return await dispatcher.serve(request, Invocation(binding, parsed, dispatcher.build_context(request, caller, binding)))

@@ -130,3 +130,20 @@ def test_defaults_are_not_shared() -> None:
     """Two messages that were sent without parts have lists of their own."""
     first, second = Message.model_validate({}), Message.model_validate({})
     assert first.parts is not second.parts
+
+
+class MaybeChoice(Oneof):
+    """A choice that writers may leave empty."""
+
+    __oneof__ = frozenset({"left", "right"})
+    __oneof_is_optional__ = True
+
+    left: str | None = None
+    right: str | None = None
+
+
+def test_a_group_may_accept_the_absence_of_all_members() -> None:
+    """Two members are one too many all the same."""
+    assert MaybeChoice.model_validate({}).to_dict() == {}
+    with pytest.raises(ValidationError, match="Exactly one"):
+        MaybeChoice(left="a", right="b")

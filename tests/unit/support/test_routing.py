@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pydantic import ValidationError
 
@@ -131,3 +133,20 @@ def test_a_wrong_body_is_refused(body: bytes, query: bytes) -> None:
     """Whatever is wrong with a body is Pydantic's error, with or without other pieces."""
     with pytest.raises(ValidationError):
         made(query=query, body=body)
+
+
+def test_a_body_may_be_one_member_of_the_request() -> None:
+    """Transcoding of gRPC sends one member; its own member tells it, and a body with the member is the whole request."""
+    choice = RouteBinding(bind("create"), (PathMember("id", (0,)),), body=("metadata", "name"))
+    match = RouteMatch((choice,), ("t-1",))
+    assert match.request_members(choice, b"", b'{"name":"n"}') == {"id": "t-1", "metadata": {"name": "n"}}
+    for whole in (b'{"metadata":{"name":"n"},"name":"n"}', b'{"limit":1}'):
+        assert "metadata" not in match.request_members(choice, b"", whole) or match.request_members(choice, b"", whole)["name"] == "n"
+
+
+def test_misplaced_members_are_moved_to_free_places() -> None:
+    """A place that is taken, or that is in no object, stays as it is."""
+    binding = replace(bind("send"), misplaced=(("messageId", ("message", "messageId")),))
+    assert binding.mend({"message": {"a": 1}, "messageId": "m", "b": 2}) == {"message": {"a": 1, "messageId": "m"}, "b": 2}
+    for members in ({"message": {"messageId": "n"}, "messageId": "m"}, {"messageId": "m"}, {"message": "x", "messageId": "m"}, {"message": {}}):
+        assert binding.mend(members) is None

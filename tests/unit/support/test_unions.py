@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import pytest
-from pydantic import StrictInt, TypeAdapter, ValidationError
+from pydantic import AliasChoices, Field, StrictInt, TypeAdapter, ValidationError
 
 from a2a_gen.support.base import AnyOf, JsonAny, JsonNull, UnionByMember, WireModel
 
@@ -13,7 +13,7 @@ from a2a_gen.support.base import AnyOf, JsonAny, JsonNull, UnionByMember, WireMo
 class Inline(WireModel):
     """A file with its content."""
 
-    bytes: str
+    bytes: Annotated[str, Field(validation_alias=AliasChoices("bytes", "data"))]
     name: str | None = None
 
 
@@ -39,8 +39,8 @@ class Failure(WireModel):
 class Holder(WireModel):
     """An object with such members."""
 
-    file: Annotated[Inline | Linked, UnionByMember({"bytes": "Inline", "uri": "Linked"})]
-    other: Annotated[Inline | Linked | None, UnionByMember({"bytes": "Inline", "uri": "Linked"})] = None
+    file: Annotated[Inline | Linked, UnionByMember({"bytes": "Inline", "uri": "Linked"}, aliases=(("data", "bytes"),))]
+    other: Annotated[Inline | Linked | None, UnionByMember({"bytes": "Inline", "uri": "Linked"}, aliases=(("data", "bytes"),))] = None
     id: Annotated[str | StrictInt | JsonNull | None, AnyOf("string or integer or null")] = None
 
 
@@ -52,6 +52,7 @@ ANSWER = TypeAdapter(Annotated[Result | Failure, UnionByMember({"result": "Resul
     [
         pytest.param({"bytes": "YQ=="}, Inline, id="first"),
         pytest.param({"uri": "x:", "name": "a"}, Linked, id="second"),
+        pytest.param({"data": "YQ=="}, Inline, id="alias"),
         pytest.param({"uri": "x:", "bytes": None}, Linked, id="null-is-nothing"),
         pytest.param({"uri": "x:", "size": 5}, Linked, id="unknown-member"),
         pytest.param(Linked(uri="x:"), Linked, id="model"),

@@ -57,6 +57,10 @@ class TranslationContext:
         other = "" if first == second else f" as `{second}`"
         return f"{'Read' if reads else 'Write'} `{first}` {'of' if reads else 'for'} {self.dialect.title}{other}."
 
+    def find_otherwise(self, pair: TypePair) -> str | None:
+        """Find the member of ours that stands for a value of theirs without any counterpart."""
+        return next((each.otherwise for each in self.dialect.translations if (each.theirs, each.ours) == (pair.theirs, pair.ours)), None)
+
     def refuse_unknown(self, pair: TypePair) -> Refuse:
         """Return the step that refuses a value without a counterpart."""
         text = f"{self.dialect.title} has no {pair.theirs} for this {pair.ours}"

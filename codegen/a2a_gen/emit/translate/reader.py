@@ -41,10 +41,17 @@ class Reader:
                 break
             steps.append(BranchStep(Code(" and ".join(conditions)), inner))
         else:
-            # A canonical union without a member raises a validation error that names what is missing.
-            steps.append(Give(Code(self.context.ours.empty(ours))))
+            steps.append(Give(Code(self._empty(linked, ours))))
         uses = frozenset((pair, READ) for link in used if link.match for pair in pairs_in(link.match))
         return self.context.function(linked.pair, READ, tuple(steps), uses)
+
+    def _empty(self, linked: LinkedPair, ours: Record) -> str:
+        """Print the value for a union without a known member; without a member of ours for it, a validation error names what is missing."""
+        field = ours.field(self.context.find_otherwise(linked.pair) or "")
+        if field is None:
+            return self.context.ours.empty(ours)
+        (record,) = self.context.ours.records(field.type)
+        return f"{self.context.ours.dialect}.{ours.name}({field.python}={self.context.ours.empty(record)})"
 
     def _is_last(self, key: Leaf, seen: set[str]) -> bool:
         """Check that a member lies in the last remaining record of several."""

@@ -96,7 +96,7 @@ def read_o_auth_flows(theirs: v0_3.OAuthFlows) -> v1_0.OAuthFlows:
         return v1_0.OAuthFlows(implicit=read_implicit_o_auth_flow(theirs.implicit))
     if theirs.password is not None:
         return v1_0.OAuthFlows(password=read_password_o_auth_flow(theirs.password))
-    return v1_0.OAuthFlows()
+    return v1_0.OAuthFlows(device_code=v1_0.DeviceCodeOAuthFlow.model_validate({}))
 
 
 def write_o_auth_flows(ours: v1_0.OAuthFlows) -> dict[str, object]:

@@ -148,7 +148,7 @@ def read_o_auth_flows(theirs: v0_3_proto.OAuthFlows) -> v1_0.OAuthFlows:
         return v1_0.OAuthFlows(implicit=read_implicit_o_auth_flow(theirs.implicit))
     if theirs.password is not None:
         return v1_0.OAuthFlows(password=read_password_o_auth_flow(theirs.password))
-    return v1_0.OAuthFlows()
+    return v1_0.OAuthFlows(device_code=v1_0.DeviceCodeOAuthFlow.model_validate({}))
 
 
 def write_o_auth_flows(ours: v1_0.OAuthFlows) -> dict[str, object]:
@@ -161,7 +161,7 @@ def write_o_auth_flows(ours: v1_0.OAuthFlows) -> dict[str, object]:
         return {"implicit": write_implicit_o_auth_flow(ours.implicit)}
     if ours.password is not None:
         return {"password": write_password_o_auth_flow(ours.password)}
-    raise conversions.UntranslatableError("A2A 0.3 in ProtoJSON has no OAuthFlows for this OAuthFlows")
+    return {}
 
 
 def read_o_auth2_security_scheme(theirs: v0_3_proto.OAuth2SecurityScheme) -> v1_0.OAuth2SecurityScheme:

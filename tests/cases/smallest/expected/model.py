@@ -60,6 +60,8 @@ class Oneof(WireModel):
 
     __oneof__: ClassVar[frozenset[str]] = frozenset()
     """The members, by their Python names."""
+    __oneof_is_optional__: ClassVar[bool] = False
+    """True if none of them is accepted too: writers send it where their dialect has no member for a value."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -77,6 +79,8 @@ class Oneof(WireModel):
         fields = type(self).model_fields
         members = [name for name in fields if name in self.__oneof__]
         null = next((name for name in members if fields[name].annotation is object and name in self.model_fields_set), None)
+        if not present and self.__oneof_is_optional__:
+            return
         if present or null is None:
             names = ", ".join(type(self).wire_name(name) for name in members)
             raise PydanticCustomError("oneof", "Exactly one of {members} must be there", {"members": names})

@@ -1,0 +1,38 @@
+// Runs beside an official SDK for JavaScript: takes steps with its client one after another, and prints what came of each as one JSON object.
+import { createRequire } from "node:module";
+
+export const HOOK = "https://hooks.example.org/a2a";
+export const load = (folder) => createRequire(`${folder}/`);
+// A state as 0.3 writes it, whatever the SDK has.
+export const state = (name) => String(name).replace("TASK_STATE_", "").replaceAll("_", "-").toLowerCase();
+// A fetch with the credentials of the caller.
+export const fetchAs = (token) => (url, options = {}) => fetch(url, { ...options, headers: { ...Object.fromEntries(new Headers(options.headers)), authorization: `Bearer ${token}` } });
+
+export async function all(stream) {
+  const found = [];
+  for await (const event of stream) found.push(event);
+  return found;
+}
+
+// With which error a call or a stream is refused, or that it is not.
+export async function refusal(call) {
+  try {
+    await call();
+  } catch (error) {
+    return error.constructor.name;
+  }
+  return "not refused";
+}
+
+export async function take(steps, peer) {
+  const outcomes = {};
+  for (const [name, step] of Object.entries(steps)) {
+    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("no outcome in 15 s")), 15_000).unref());
+    try {
+      outcomes[name] = await Promise.race([step(peer), late]);
+    } catch (error) {
+      outcomes[name] = { error: `${error.constructor.name}: ${error.message}`.slice(0, 500) };
+    }
+  }
+  process.stdout.write(`${JSON.stringify(outcomes)}\n`, () => process.exit(0));
+}
