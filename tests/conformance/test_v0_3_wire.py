@@ -293,11 +293,11 @@ def test_v0_3_7_6_a_webhook_is_answered_in_the_form_in_which_it_was_sent(agent_p
     """Over HTTP+JSON: the documented one, the whole request of the protocol buffer, or its member ``config`` alone, as transcoding has it."""
     task = called(agent_place, "message/send", {"message": MESSAGE, "metadata": {"skillId": "ask"}})["result"]["id"]
     config = {"id": "p", "url": "https://hooks.example.org/a2a", "token": "t"}
-    named = {"name": f"tasks/{task}/pushNotificationConfigs/p", "pushNotificationConfig": config}
+    resource = {"name": f"tasks/{task}/pushNotificationConfigs/p", "pushNotificationConfig": config}
     for body, name in (
         ({"taskId": task, "pushNotificationConfig": config}, "taskId"),
-        ({"parent": f"tasks/{task}", "configId": "p", "config": named}, "name"),
-        (named, "name"),
+        ({"parent": f"tasks/{task}", "configId": "p", "config": resource}, "name"),
+        (resource, "name"),
     ):
         response = agent_place.post(f"/v1/tasks/{task}/pushNotificationConfigs", json=body, headers=ADA)
         answer = response.json()

@@ -49,8 +49,8 @@ class Writer:
             else:
                 steps += inner
         if isinstance(steps[-1], BranchStep):
-            is_named = self.context.find_otherwise(linked.pair) is not None
-            says_nothing = is_named or (not is_flat and self.context.theirs.is_empty_valid(theirs))
+            has_otherwise = self.context.find_otherwise(linked.pair) is not None
+            says_nothing = has_otherwise or (not is_flat and self.context.theirs.is_empty_valid(theirs))
             steps.append(Give(Code("{}")) if says_nothing else self.context.refuse_unknown(linked.pair))
         uses = frozenset((pair, WRITE) for link in used if link.match for pair in pairs_in(link.match))
         return self.context.function(linked.pair, WRITE, tuple(steps), uses, tuple(_tables(self.context, used)))
