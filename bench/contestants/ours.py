@@ -14,7 +14,7 @@ from a2a_runtime.settings import Settings
 agent = Agent("ours", description="Says the same.", capabilities=Capabilities(streaming=True))
 
 
-@agent.skill("echo")
+@agent.skill("echo", default=True)
 async def echo(ctx: TaskContext) -> str:
     """Say the same."""
     return ctx.text

@@ -9,7 +9,7 @@ from a2a_runtime.execution.context import TaskContext
 agent = Agent("hello", description="Greets people, and spells what they say.")
 
 
-@agent.skill("greet", tags=["greeting"], examples=["Ada"])
+@agent.skill("greet", default=True, tags=["greeting"], examples=["Ada"])
 async def greet(ctx: TaskContext) -> str:
     """Greet whoever is named."""
     return f"Hello, {ctx.text}!"

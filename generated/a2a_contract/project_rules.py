@@ -54,7 +54,15 @@ def check_project(data: Mapping[str, object]) -> Iterator[RuleViolation]:
             for gate in each if is_json_object(each) else ():
                 if gate not in auth:
                     yield RuleViolation(("skills", skill, "require", number), *_unknown_gate(gate, auth))
+    yield from _check_default(skills)
     yield from _check_outputs(data, skills)
+
+
+def _check_default(skills: Mapping[str, object]) -> Iterator[RuleViolation]:
+    """Report a second default skill."""
+    first, *others = [name for name, facts in skills.items() if is_json_object(facts) and facts.get("default") is True] or [""]
+    for name in others:
+        yield RuleViolation(("skills", name, "default"), f"skills.{first} is the default already", "keep default = true on one of them")
 
 
 def _check_outputs(data: Mapping[str, object], skills: Mapping[str, object]) -> Iterator[RuleViolation]:

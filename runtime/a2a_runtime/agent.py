@@ -35,6 +35,11 @@ AnyHandler = TypeVar("AnyHandler", bound=Callable[..., object])
 MessageCheck: TypeAlias = Callable[[Message, Caller], Awaitable[None]]
 """Raises an error of the protocol for a message that must not become a task."""
 
+SkillRouter: TypeAlias = Callable[[Message, Caller], object]
+"""Selects the skill of a message that names none: an async or plain function that returns its id, or ``None`` for the default skill."""
+
+AnyRouter = TypeVar("AnyRouter", bound=Callable[..., object])
+
 DEFAULT_MODES = ("text/plain", "application/json")
 
 _ID = re.compile(r"[^\s/\x00-\x1f\x7f]+")
@@ -67,6 +72,7 @@ class SkillOptions(TypedDict, total=False):
     answers: ReplyKind | str
     timeout: float | None
     restartable: bool
+    default: bool
     can_merge: bool
     check: MessageCheck | None
     card_members: JsonObject
@@ -91,6 +97,8 @@ class SkillDefinition:
     """Return whether the handler may ask its caller a question; ``None``: derived from its code."""
     contract: AnyContract | None = None
     """Typed schemas of the skill, if it has some; messages that do not match are refused."""
+    is_default: bool = False
+    """True for the skill of messages that name none."""
     can_merge: bool = False
     """True for a skill that streams and can return all at once; its handler reads ``ctx.request.is_streaming``."""
     check: MessageCheck | None = None
@@ -155,6 +163,7 @@ class Agent:
     sources: Sequence[SkillSource] = ()
     """Sources of further skills; they are opened in the lifespan of the app, and until then the agent is unavailable."""
     _skills: dict[str, SkillDefinition] = field(default_factory=dict[str, SkillDefinition], init=False, repr=False)
+    _routers: list[SkillRouter] = field(default_factory=list[SkillRouter], init=False, repr=False)
     _providers: dict[str, Provider] = field(default_factory=dict[str, Provider], init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -169,15 +178,15 @@ class Agent:
     @overload
     def skill(self, skill_id: AnyHandler, /) -> AnyHandler: ...
     @overload
-    def skill(self, skill_id: str, **options: Unpack[SkillOptions]) -> Callable[[AnyHandler], AnyHandler]: ...
-    def skill(self, skill_id: str | AnyHandler, **options: Unpack[SkillOptions]) -> AnyHandler | Callable[[AnyHandler], AnyHandler]:
+    def skill(self, skill_id: str | None = None, **options: Unpack[SkillOptions]) -> Callable[[AnyHandler], AnyHandler]: ...
+    def skill(self, skill_id: str | AnyHandler | None = None, **options: Unpack[SkillOptions]) -> AnyHandler | Callable[[AnyHandler], AnyHandler]:
         """Decorate a function as the handler of a skill; the function is returned unchanged. Without an id the skill has the name of the function."""
-        if not isinstance(skill_id, str):
+        if skill_id is not None and not isinstance(skill_id, str):
             self.add(skill_id.__name__, skill_id)
             return skill_id
 
         def add(handler: AnyHandler) -> AnyHandler:
-            self.add(skill_id, handler, **options)
+            self.add(skill_id or handler.__name__, handler, **options)
             return handler
 
         return add
@@ -186,8 +195,22 @@ class Agent:
         """Add a skill."""
         if skill_id in self._skills:
             raise ValueError(f"agent {self.name!r}: two skills are {skill_id!r}; give one of them another id")
-        declared = self._skills[skill_id] = self.define(skill_id, handler, **options)
+        declared = self.define(skill_id, handler, **options)
+        if declared.is_default and (other := next((each.id for each in self._skills.values() if each.is_default), None)):
+            raise ValueError(f"agent {self.name!r}: skills {other!r} and {skill_id!r} are both the default; keep default=True on one of them")
+        self._skills[skill_id] = declared
         return declared
+
+    def router(self, function: AnyRouter) -> AnyRouter:
+        """Decorate the function that selects the skill of a message that names none, see ``SkillRouter``."""
+        if self._routers:
+            raise ValueError(f"agent {self.name!r}: there are two routers; join them in one function")
+        self._routers.append(function)
+        return function
+
+    def find_router(self) -> SkillRouter | None:
+        """Return the router; ``None`` without one."""
+        return self._routers[0] if self._routers else None
 
     def define(self, skill_id: str, handler: Handler, **options: Unpack[SkillOptions]) -> SkillDefinition:
         """Define a skill without adding it."""
@@ -211,6 +234,7 @@ class Agent:
             input_schema=options.get("input_schema", None if contract is None else contract.input_schema),
             asks=options.get("asks", None if contract is None else bool(contract.replies)),
             contract=contract,
+            is_default=options.get("default", False),
             can_merge=options.get("can_merge", False),
             check=options.get("check"),
             card_members=options.get("card_members"),

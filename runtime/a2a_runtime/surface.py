@@ -203,7 +203,7 @@ class Surface:
 
     @cached_property
     def skills(self) -> Mapping[str, SkillDefinition]:
-        """Skills of this surface. The first one handles requests that name none."""
+        """Skills of this surface."""
         if self.agent.sources:
             raise UnavailableError(f"{self}: its sources of skills are not open")
         offered = self._select_skills(self.agent.skills)

@@ -93,7 +93,7 @@ def build_test_agent(blocking_handler: BlockingHandler | None = None, capabiliti
     """Build an agent with a skill for every outcome of a task."""
     agent = Agent("busy", description="Does all there is.", capabilities=capabilities)
     for handler in (echo, count, ask, tick, lines):
-        agent.add(handler.__name__, handler)
+        agent.add(handler.__name__, handler, default=handler is echo)
     agent.add("wait", blocking_handler or BlockingHandler())
     agent.add("break", broken)
     agent.add("greet", greet, answers="message")

@@ -180,6 +180,33 @@ def test_a_project_protects_a_skill(folder: Path) -> None:
         assert client.post("/a/message:send", json=body, auth=("ada", "s3cret-word")).is_client_error
 
 
+WHISPER = '[skills.whisper]\ndescription = "Says it quietly."\nhandler = "shouting:whisper"\n'
+ROUTER = "def choose(message, caller):\n    return 'shout' if message.parts[0].text.endswith('!') else None\n\n\n"
+
+
+def test_a_project_says_which_skill_answers(folder: Path) -> None:
+    """A router of the project selects the skill of a message that names none, else the default skill of the file answers."""
+    text = PROJECT.replace("[[surfaces]]", f"{WHISPER}default = true\n\n[[surfaces]]", 1).replace('auth = "bearer"\n', "")
+    text = text.replace('version = "1.2.3"', 'version = "1.2.3"\nrouter = "shouting:choose"')
+    (folder / "a2a.toml").write_text(text.partition('[[surfaces]]\npath = "/b"')[0] + text[text.index("[limits]") :])
+    (folder / "shouting.py").write_text(f"{ROUTER}{SKILLS}\ndef whisper(ctx):\n    return ctx.text.lower()\n")
+    with TestClient(create_app(*load_project(folder, {}).surfaces, store="memory")) as client:
+        for said, result in (("Hi", "hi"), ("Hi!", "HI!")):
+            body = {"message": {"messageId": said, "role": "ROLE_USER", "parts": [{"text": said}]}}
+            assert client.post("/a/message:send", json=body).json()["task"]["artifacts"][0]["parts"] == [{"text": result}]
+
+
+def test_a_project_has_one_default_skill_and_its_router_exists(folder: Path) -> None:
+    """Both errors name their setting."""
+    text = PROJECT.replace("timeout = 5", f"default = true\n\n{WHISPER}default = true")
+    (folder / "a2a.toml").write_text(text)
+    with pytest.raises(ProjectConfigError, match=r"skills\.shout is the default already; keep default = true on one of them"):
+        load_project(folder, {})
+    (folder / "a2a.toml").write_text(PROJECT.replace('version = "1.2.3"', 'version = "1.2.3"\nrouter = "shouting:chose"'))
+    with pytest.raises(ProjectConfigError, match="there is no chose in shouting"):
+        load_project(folder, {})
+
+
 def test_a_folder_without_a_project_is_an_error(tmp_path: Path) -> None:
     """The error names both ways to go on."""
     with pytest.raises(ProjectConfigError, match=r"a2a.toml: not found [\s\S]*create_app"):

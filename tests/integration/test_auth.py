@@ -56,7 +56,7 @@ def needs(*scopes: str) -> tuple[SecurityRequirement, ...]:
 def guarded() -> Surface:
     """Build an agent with a public skill, one that needs a scope, and a hidden one."""
     agent = Agent("guarded", capabilities=ABLE)
-    agent.add("who", who)
+    agent.add("who", who, default=True)
     agent.add("pay", who, require=[{"bearer": ["pay"]}])
     agent.add("audit", who, require=[{"bearer": ["audit"]}], only_extended=True)
     tokens = JwtAuthenticator(ISSUER.keys(), ISSUER.validation())

@@ -86,7 +86,7 @@ class Target:
 def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     """An agent whose skills all end; no call waits longer than some seconds."""
     agent = Agent("mirror", capabilities=ALL_CAPABILITIES)
-    agent.add("mirror", mirror, input_modes=("*/*",), output_modes=("*/*",))
+    agent.add("mirror", mirror, default=True, input_modes=("*/*",), output_modes=("*/*",))
     agent.add("count", count)
     agent.add("hidden", mirror, only_extended=True)
     store = "memory" if request.param == "memory" else f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/tasks.db"

@@ -74,7 +74,20 @@ class AgentIR:
 
 
 # Arguments of `Agent.add` for a skill, as the card shows them.
-_FACTS = ("name", "description", "tags", "examples", "input_modes", "output_modes", "answers", "timeout", "restartable", "require", "only_extended")
+_FACTS = (
+    "name",
+    "description",
+    "tags",
+    "examples",
+    "input_modes",
+    "output_modes",
+    "answers",
+    "timeout",
+    "restartable",
+    "require",
+    "default",
+    "only_extended",
+)
 
 
 @dataclass(frozen=True, slots=True)

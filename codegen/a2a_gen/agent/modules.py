@@ -54,7 +54,15 @@ def _emit_server_modules(agent: AgentIR) -> dict[str, bytes]:
     return {
         "__init__.py": render("package.py.jinja", sources=(FILE,), says=says, homes=[each for each in homes.items() if each[1]], names=names),
         "service.py": render("agent_service.py.jinja", sources=(FILE,), agent=agent, skills=agent.own_skills, imports=_imports(own, agent)),
-        "agent.py": render("agent.py.jinja", sources=(FILE,), agent=agent, arguments=_arguments(agent), skills=facts, mounted=mounted),
+        "agent.py": render(
+            "agent.py.jinja",
+            sources=(FILE,),
+            agent=agent,
+            arguments=_arguments(agent),
+            router=schemas.text(agent.settings.agent, "router"),
+            skills=facts,
+            mounted=mounted,
+        ),
     }
 
 

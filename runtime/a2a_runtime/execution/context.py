@@ -20,7 +20,7 @@ from typing import NoReturn, Self, TypeAlias, TypeVar, overload
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
-from a2a_contract.base import JSON_NULL, JsonAny, JsonObject
+from a2a_contract.base import JsonAny, JsonObject
 from a2a_contract.errors import InvalidParamsError, UnsupportedOperationError
 from a2a_contract.json_types import is_json_object
 from a2a_contract.lifecycle import State
@@ -69,8 +69,8 @@ class ArtifactWriter:
         await self.write(Part(text=text, media_type=media_type), last=last)
 
     async def json(self, value: object, *, last: bool = False, media_type: str | None = None) -> None:
-        """Write JSON; ``None`` is null."""
-        await self.write(Part(data=JSON_NULL if value is None else value, media_type=media_type), last=last)
+        """Write JSON, or a value that can be serialized as JSON; ``None`` is null."""
+        await self.write(results.to_json_part(value, media_type), last=last)
 
     async def bytes(self, data: Bytes, *, last: bool = False, media_type: str = results.BYTES) -> None:
         """Write bytes."""

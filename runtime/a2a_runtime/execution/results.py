@@ -25,7 +25,7 @@ from dataclasses import is_dataclass
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from a2a_contract.base import JsonNull
+from a2a_contract.base import JSON_NULL, JsonNull
 from a2a_contract.v1_0 import Artifact, Message, Part
 
 RESULT = "result"
@@ -38,19 +38,22 @@ class ResultTypeError(TypeError):
     """A handler has returned a value that no message part can carry."""
 
 
-def _to_json_parts(value: object) -> list[Part]:
+def to_json_value(value: object) -> object:
+    """Convert a value to JSON; models, dataclasses, dates and the like may stand in it at any depth."""
     try:
-        return [Part(data=value)]
-    except ValidationError:
-        return _to_jsonable_parts(value)
-
-
-def _to_jsonable_parts(value: object) -> list[Part]:
-    """Convert a value with models, dataclasses, dates and the like in it, at any depth."""
-    try:
-        return [Part(data=to_jsonable_python(value, by_alias=True))]
+        jsonable: object = to_jsonable_python(value, by_alias=True)
     except PydanticSerializationError as error:
         raise ResultTypeError(f"handler result: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
+    return jsonable
+
+
+def to_json_part(value: object, media_type: str | None = None) -> Part:
+    """Convert a value to a part; ``None`` is null. Most values are JSON already, which only the part finds out."""
+    data = JSON_NULL if value is None else value
+    try:
+        return Part(data=data, media_type=media_type)
+    except ValidationError:
+        return Part(data=to_json_value(data), media_type=media_type)
 
 
 def to_parts(value: object) -> list[Part]:
@@ -64,9 +67,9 @@ def to_parts(value: object) -> list[Part]:
     if isinstance(value, bytes | bytearray):
         return [Part(raw=bytes(value), media_type=BYTES)]
     if isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type)):
-        return _to_jsonable_parts(value)
+        return [Part(data=to_json_value(value))]
     if isinstance(value, _JSON_TYPES):
-        return _to_json_parts(value)
+        return [to_json_part(value)]
     allowed = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
     raise ResultTypeError(f"handler result: {type(value).__qualname__} is not supported; return {allowed}")
 

@@ -173,6 +173,11 @@ def _build_agent(file: ProjectFile, folder: Path) -> Agent:
             options: dict[str, Any] = skill.model_dump(exclude={"handler", "streaming"}, exclude_none=True)
             options["timeout"] = skill.timeout or (file.limits or LimitsTable()).timeout
             agent.add(skill_id, handler, **options)
+    if file.agent.router:
+        try:
+            agent.router(import_callable(file.agent.router))
+        except ImportFromStringError as error:
+            problems.append(ConfigProblem(("agent", "router"), str(error)))
     if problems:
         raise ConfigError(problems)
     return agent

@@ -20,7 +20,8 @@ from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
 from a2a_runtime.push.notification import check_config
 from a2a_runtime.service.authorization import is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
-from a2a_runtime.service.validation import SendCommand, check_media_types, parse_send_request, require_permission, require_streaming, select_skill
+from a2a_runtime.service.routing import route_message
+from a2a_runtime.service.validation import SendCommand, check_media_types, find_skill, parse_send_request, require_permission, require_streaming
 from a2a_runtime.skills.handlers import check_reply
 from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
 
@@ -72,7 +73,9 @@ class MessageOperations(ServiceBase):
         message = command.message
         if message.task_id:
             return await self._accept_follow_up(command, message.task_id, context)
-        skill = select_skill(command, context)
+        skill = find_skill(command, context) or await route_message(command, context)
+        require_permission(skill, context)
+        check_media_types(command, context.surface, skill)
         if skill.contract is not None:
             skill.contract.check_message(message)
         if skill.check is not None:

@@ -6,7 +6,7 @@ A media type may end in a wildcard (``image/*``). A word without a slash, as ear
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -76,27 +76,27 @@ def parse_send_request(request: SendMessageRequest, context: CallContext) -> Sen
     )
 
 
-def select_skill(command: SendCommand, context: CallContext) -> SkillDefinition:
-    """Select the skill of a new task: the one of the request, or the first one; one of many from a source has to be named.
+def find_skill(command: SendCommand, context: CallContext) -> SkillDefinition | None:
+    """Find the skill that a message names, or the only one; ``None`` for one that names none of several, see ``routing``.
 
     Skills that are invisible to the caller do not exist.
     """
     skills = context.surface.skills
-    if command.skill_id is None and context.surface.agent.sources and len(skills) > 1:
-        raise InvalidParamsError(fields=((f"metadata.{SKILL_ID}", f"Name a skill; there are {_list_names(skills)}"),))
-    candidates = skills.values() if command.skill_id is None else filter(None, (skills.get(command.skill_id),))
-    for skill in candidates:
+    found: SkillDefinition | None = None
+    for skill in skills.values() if command.skill_id is None else filter(None, (skills.get(command.skill_id),)):
         if skill.is_visible_to(context.caller):
-            break
-    else:
-        raise InvalidParamsError(fields=((f"metadata.{SKILL_ID}", f"There is no skill {command.skill_id!r}; there are {_list_names(skills)}"),))
-    require_permission(skill, context)
-    check_media_types(command, context.surface, skill)
-    return skill
+            if found is not None:
+                return None
+            found = skill
+    if found is None:
+        raise build_selection_error(context, f"There is no skill {command.skill_id!r}" if command.skill_id else "There is no skill for this caller")
+    return found
 
 
-def _list_names(skills: Mapping[str, SkillDefinition]) -> str:
-    return ", ".join(name for name, each in skills.items() if not each.only_extended)
+def build_selection_error(context: CallContext, problem: str) -> InvalidParamsError:
+    """Build the error of a message whose skill is unknown, with the skills that the caller can name."""
+    names = ", ".join(name for name, each in context.surface.skills.items() if each.is_visible_to(context.caller))
+    return InvalidParamsError(fields=((f"metadata.{SKILL_ID}", f"{problem}; there are {names}" if names else problem),))
 
 
 def require_permission(skill: SkillDefinition, context: CallContext) -> None:

@@ -110,7 +110,7 @@ async def who(ctx: TaskContext) -> str:
 def guarded(*authenticators: Authenticator, require: list[dict[str, list[str]]] | None = None, signer: CardSigner | None = None) -> Iterator[str]:
     """Serve a guarded agent on a real socket."""
     agent = Agent("guarded", capabilities=Capabilities(extended_agent_card=True))
-    agent.add("who", who)
+    agent.add("who", who, default=True)
     agent.add("secret", who, only_extended=True)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -196,6 +196,7 @@ async def test_artifacts_are_stored_unchanged(store: Store, tmp_path: Path) -> N
             await mixed.text("a line")
             await mixed.json(json)
             await mixed.json(None)
+            await mixed.json({"when": date(2026, 1, 2)})
             await mixed.bytes(b"\x00\xff", media_type="image/x")
             await mixed.file(tmp_path / "a.csv")
             await mixed.link("https://example.org/a", name="a", last=True)
@@ -211,6 +212,7 @@ async def test_artifacts_are_stored_unchanged(store: Store, tmp_path: Path) -> N
             b'{"text":"a line"}',
             b'{"data":{"z":null,"a":9007199254740993,"m":1000000000000000000000000000000000000000,"list":[null,{"b":1,"a":2}]}}',
             b'{"data":null}',
+            b'{"data":{"when":"2026-01-02"}}',
             b'{"raw":"AP8=","mediaType":"image/x"}',
             b'{"raw":"MTsyCg==","filename":"a.csv","mediaType":"text/csv"}',
             b'{"url":"https://example.org/a","filename":"a"}',

@@ -36,7 +36,7 @@ def everything() -> Agent:
     """Make an agent with a skill for every way in which a task can go."""
     agent = Agent("all", description="Does all there is.", capabilities=EVERYTHING)
 
-    @agent.skill("echo")
+    @agent.skill("echo", default=True)
     async def echo(ctx: TaskContext) -> str:
         return ctx.text
 

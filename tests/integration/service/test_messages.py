@@ -57,7 +57,7 @@ async def test_a_skill_may_reply_without_a_task(client: Client, at_once: bool) -
     assert (await client.service.list_tasks(ListTasksRequest(), client.call)).model.total_size == 0
 
 
-async def test_a_request_that_names_no_skill_means_the_first(client: Client) -> None:
+async def test_a_request_that_names_no_skill_means_the_default(client: Client) -> None:
     """Official clients have no way to name a skill; the message's own metadata may name one too."""
     request = client.request("hi").model_copy(update={"metadata": None})
     task = (await client.service.send_message(request, client.call)).model.task
@@ -71,7 +71,7 @@ async def test_an_unknown_skill_is_an_error_with_its_place(client: Client) -> No
     """The error says where it was named, and which there are."""
     with pytest.raises(InvalidParamsError) as raised:
         await client.send("hi", skill="nope")
-    assert raised.value.fields == (("metadata.skillId", "There is no skill 'nope'; there are echo, count, ask, wait, greet"),)
+    assert raised.value.fields == (("metadata.skillId", "There is no skill 'nope'; there are echo, count, ask, wait, greet, picture"),)
 
 
 async def test_conversations_are_made_kept_and_inferred(client: Client) -> None:

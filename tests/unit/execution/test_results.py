@@ -41,11 +41,12 @@ class Number(IntEnum):
         (1.5, b'{"data":1.5}'),
         (False, b'{"data":false}'),
         (JSON_NULL, b'{"data":null}'),
+        ({"when": date(2026, 1, 2), "who": [Word.HELLO]}, b'{"data":{"when":"2026-01-02","who":["hello"]}}'),
         (b"\x00\xff", b'{"raw":"AP8=","mediaType":"application/octet-stream"}'),
         (bytearray(b"a"), b'{"raw":"YQ==","mediaType":"application/octet-stream"}'),
         (Part(url="https://example.org/a"), b'{"url":"https://example.org/a"}'),
     ],
-    ids=["text", "word", "object", "ordered", "list", "large", "enum", "float", "bool", "null", "bytes", "bytearray", "part"],
+    ids=["text", "word", "object", "ordered", "list", "large", "enum", "float", "bool", "null", "nested", "bytes", "bytearray", "part"],
 )
 def test_values_become_parts(value: object, json: bytes) -> None:
     """Each kind of value has one form as a part, and nothing of it is bent."""

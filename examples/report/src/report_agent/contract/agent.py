@@ -31,6 +31,7 @@ def make_agent(service: ReportAgentService) -> Agent:
         name="Summarize",
         description="Summarize a text in a few sentences.",
         tags=("text",),
+        default=True,
     )
     made.add(
         "write-report",
