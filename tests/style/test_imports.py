@@ -15,7 +15,7 @@ HEAVY = frozenset(("asyncpg", "cryptography", "httpx", "jinja2", "jwt", "litesta
 IMPORTS = {
     "a2a_runtime": (2, frozenset[str]()),
     "a2a_runtime.client": (17, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (105, frozenset({"litestar"})),
+    "a2a_runtime.plugin": (106, frozenset({"litestar"})),
     "a2a_runtime.surface": (59, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""
