@@ -204,7 +204,7 @@ class Agent:
     def router(self, function: AnyRouter) -> AnyRouter:
         """Decorate the function that selects the skill of a message that names none, see ``SkillRouter``."""
         if self._routers:
-            raise ValueError(f"agent {self.name!r}: there are two routers; join them in one function")
+            raise ValueError(f"agent {self.name!r}: a second router; join both in one function")
         self._routers.append(function)
         return function
 

@@ -122,5 +122,5 @@ async def test_there_is_one_default_and_one_router() -> None:
         agent.add("third", upper, default=True)
     assert "third" not in agent.skills
     agent.router(lambda _message, _caller: None)
-    with pytest.raises(ValueError, match="two routers; join them"):
+    with pytest.raises(ValueError, match="a second router; join both"):
         agent.router(lambda _message, _caller: None)
