@@ -112,6 +112,8 @@ class AgentTable(ConfigTable):
     url: WebAddress | None = None
     """The public address of the application, without the paths of surfaces."""
     provider: ProviderTable | None = None
+    router: str | None = None
+    """The Python function that selects the skill of a message that names none, as module:function."""
     documentation_url: WebAddress | None = None
     icon_url: WebAddress | None = None
     input_modes: MediaTypes | None = None
@@ -191,6 +193,8 @@ class SkillTable(ConfigTable):
     """Restart a run that was interrupted; otherwise its task fails."""
     require: list[dict[str, list[str]]] | None = None
     """Requirements beside those of the surface: one of these, each with entries of [auth] and the scopes or roles that they must grant."""
+    default: bool = False
+    """Take the messages that name no skill."""
     only_extended: bool = False
     """List the skill only on the extended card, for authorized callers."""
     asks: dict[str, SchemaFile] | None = None
