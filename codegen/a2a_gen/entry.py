@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from a2a_gen import __version__
 from a2a_gen.output import lock
 from a2a_gen.problems import GeneratorError
 from a2a_gen.source.documents import find_contract_files
-from a2a_gen.source.project import find_project
+from a2a_gen.source.project import Project, find_project, find_schema_files
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,8 +36,17 @@ def _is_up_to_date() -> bool:
         old = lock.read_lock(project.root)
         if old is None:
             return False
-        # The inputs of an agent are those of its last build: a new file is only reachable through a changed one.
-        files = (project.root / path for path in old.inputs) if project.kind == "agent" else find_contract_files(project.schema)
-        return lock.is_up_to_date(old, project.options, project.root, files)
+        return lock.is_up_to_date(old, project.options, project.root, _list_inputs(project, old))
     except (GeneratorError, OSError):
         return False  # the command reports the problem
+
+
+def _list_inputs(project: Project, old: lock.Lock) -> Iterable[Path]:
+    """List the files that a build would read. A new file of an agent is only reachable through a changed one."""
+    match project.kind:
+        case "agent":
+            return [project.root / path for path in old.inputs]
+        case "models":  # schemas of other folders are read where these refer to them
+            return {*find_schema_files(project.schema, project.out), *(project.root / path for path in old.inputs)}
+        case "contract":
+            return find_contract_files(project.schema)

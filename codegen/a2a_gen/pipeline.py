@@ -25,7 +25,8 @@ from a2a_gen.ir.model import Contract
 from a2a_gen.lint.rules import run_rules
 from a2a_gen.output.lock import LOCK_FILE, TOOLS, GeneratorInfo, Lock, hash_bytes, hash_sources, read_lock
 from a2a_gen.output.publish import Drift, PublishPlan, find_drift, find_unchanged_dialects, make_plan, publish, read_reusable_models, refuse_edited
-from a2a_gen.output.staging import check_package, stage, start_import_check
+from a2a_gen.output.staging import MODEL_LIBRARIES, SERVER_LIBRARIES, check_package, stage, start_import_check
+from a2a_gen.plain import build as plain
 from a2a_gen.problems import ContractError, GeneratorError, Problem, has_errors
 from a2a_gen.source.documents import Document, load_documents
 from a2a_gen.source.project import Project
@@ -100,6 +101,8 @@ def find_problems(project: Project) -> tuple[Problem, ...]:
     """Run every rule on a project of any kind."""
     if project.kind == "agent":
         return tuple(sorted(agent.problems(project)))
+    if project.kind == "models":
+        return tuple(sorted(plain.problems(project)))
     loaded = load(project)
     problems = lint(project, loaded)
     if has_errors(problems):
@@ -138,9 +141,9 @@ def compute_drift(project: Project) -> tuple[Drift, tuple[Problem, ...]]:
 def _stage_build(project: Project, *, is_full_rebuild: bool) -> Generator[StagedBuild]:
     """Run every step but the last; the stage is removed afterwards. A full rebuild reuses nothing from the last build."""
     old = read_lock(project.root)
-    with start_import_check() as import_check:
+    with start_import_check(MODEL_LIBRARIES if project.kind == "models" else SERVER_LIBRARIES) as import_check:
         reusable = None if is_full_rebuild else old
-        files, new, warnings = _generate_agent(project) if project.kind == "agent" else _generate_contract(project, reusable)
+        files, new, warnings = _generate(project, reusable)
         with stage(project.out, files) as folder:
             out = project.out.relative_to(project.root)
             staged_paths = {(out / path).as_posix(): file for path, file in check_package(folder, import_check).items()}
@@ -149,8 +152,19 @@ def _stage_build(project: Project, *, is_full_rebuild: bool) -> Generator[Staged
             yield StagedBuild(files, staged_paths, make_plan(project.root, files, old.outputs if old else {}), (old, new), warnings)
 
 
+def _generate(project: Project, reusable: Lock | None) -> tuple[Files, Lock, tuple[Problem, ...]]:
+    """Generate the files of a project, its lock without outputs, and the warnings."""
+    match project.kind:
+        case "agent":
+            return _generate_agent(project)
+        case "models":
+            return _generate_models(project)
+        case "contract":
+            return _generate_contract(project, reusable)
+
+
 def _generate_contract(project: Project, reusable: Lock | None) -> tuple[Files, Lock, tuple[Problem, ...]]:
-    """Generate the files of a contract, its lock without outputs, and the warnings."""
+    """Generate the same for a contract, with the models of unchanged dialects from the last build."""
     loaded = load(project)
     problems = _raise_on_errors(lint(project, loaded))
     schema = project.schema.relative_to(project.root)
@@ -166,6 +180,12 @@ def _generate_agent(project: Project) -> tuple[Files, Lock, tuple[Problem, ...]]
     """Generate the same for an agent; always in full, since building one agent is fast."""
     loaded = agent.read_agent(project)
     return agent.emit(loaded.agent), _build_lock(project, loaded.inputs), _raise_on_errors(loaded.problems)
+
+
+def _generate_models(project: Project) -> tuple[Files, Lock, tuple[Problem, ...]]:
+    """Generate the same for plain schemas."""
+    package = plain.read_package(project)
+    return plain.emit(package), _build_lock(project, package.inputs), package.problems
 
 
 def _raise_on_errors(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -34,7 +34,7 @@ def make(schema: object) -> tuple[TypedSchema[object], tuple[Problem, ...]]:
     types = TypeBuilder(catalogue)
     module = ModuleType("made_schema_of_a_test")
     module.__file__ = str(Path(mkdtemp(dir=_FOLDER.name), "made.py"))
-    Path(module.__file__).with_name("branches.json").write_bytes(branches.emit(types.definitions, catalogue))
+    Path(module.__file__).with_name("schemas.json").write_bytes(branches.emit(types.definitions, catalogue))
     sys.modules[module.__name__] = module  # where Pydantic looks for names
     for code in models.emit(types.definitions, assign_modules(types.definitions)).values():
         exec(code, vars(module))  # noqa: S102 - what was just generated

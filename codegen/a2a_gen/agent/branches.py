@@ -1,17 +1,18 @@
 """Types that need a name of their own, and the schemas that select the branch of a union.
 
 Two options of a union may both accept a value that only one of their schemas accepts: types say less than schemas. Where no tag tells them apart,
-the value's branch is the one whose schema accepts it. ``branches.json`` in the package holds these schemas, and the reader of the union asks them.
+the value's branch is the one whose schema accepts it. ``schemas.json`` in the package holds these schemas, and the reader of the union asks them.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from a2a_gen.agent.catalog import SchemaCatalog, bundle_all, pascal
+from a2a_gen.agent.schemas import SchemaRef
 from a2a_gen.agent.types import (
     AgentType,
     AliasType,
@@ -117,29 +118,35 @@ def _tags(definition: ObjectType) -> Iterator[tuple[str, str]]:
             yield member.name, member.shape.values[0]
 
 
-def emit(definitions: Definitions, catalogue: SchemaCatalog) -> bytes:
-    """Serialize the schemas of the branches of every ambiguous union; empty without any."""
+def emit(definitions: Definitions, catalogue: SchemaCatalog, places: Mapping[str, Sequence[SchemaRef]] | None = None) -> bytes:
+    """Serialize the schemas of the branches of every ambiguous union, and those at the places of types; empty without any."""
     types = {name: definition for name, (_, definition) in definitions.items()}
     unions = {
         name: definition.shape
         for name, definition in types.items()
         if isinstance(definition, AliasType) and isinstance(definition.shape, UnionType) and is_ambiguous(definition.shape, types)
     }
-    if not unions:
-        return b""
     documents: dict[str, Json] = {}
-    listed: dict[str, Json] = {}
-    for name, union in sorted(unions.items()):
-        options = [each for each in union.options if each is not ScalarType.NULL]
-        branches: list[Json] = []
-        for shape, place in union.branches:
-            if shape not in options or not (kinds := _kinds(shape, types)):
-                continue
+    listed: dict[str, Json] = {name: [*_list_branches(union, types, catalogue, documents)] for name, union in sorted(unions.items())}
+    if places is None:
+        return _serialize({"unions": listed, "schemas": documents}) if unions else b""
+    checked: dict[str, Json] = {
+        name: {"allOf": [{"$ref": "".join(bundle_all(place, catalogue, documents))} for place in several]} for name, several in sorted(places.items())
+    }
+    return _serialize({"unions": listed, "types": checked, "schemas": documents})
+
+
+def _serialize(document: Json) -> bytes:
+    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def _list_branches(union: UnionType, types: Mapping[str, Definition], catalogue: SchemaCatalog, documents: dict[str, Json]) -> Iterator[Json]:
+    options = [each for each in union.options if each is not ScalarType.NULL]
+    for shape, place in union.branches:
+        if shape in options and (kinds := _kinds(shape, types)):
             draft, reference = bundle_all(place, catalogue, documents)
             members = {member for each in iter_parts(shape, types) for member in _member_names(each, types)}
-            branches.append({"option": options.index(shape), "kinds": [*kinds], "schema": f"{draft}{reference}", "members": [*sorted(members)]})
-        listed[name] = branches
-    return f"{json.dumps({'unions': listed, 'schemas': documents}, indent=2, ensure_ascii=False)}\n".encode()
+            yield {"option": options.index(shape), "kinds": [*kinds], "schema": f"{draft}{reference}", "members": [*sorted(members)]}
 
 
 def _member_names(shape: AgentType, types: Mapping[str, Definition]) -> list[str]:

@@ -1,7 +1,7 @@
 """The catalog of schemas that the skills reach, with one Python name each, and the bundles that serve them.
 
 A definition keeps the name that its author gave it. The schema of a whole file is named by its title, else by its file. When two schemas want one
-name, the later one, in the order of files and pointers, gets the name of its file as a prefix.
+name, the later one gets the name of its file as a prefix; whole files come first, then definitions, in the order of files and pointers.
 
 A bundle is one self-contained schema per payload: the text of its author with all referenced definitions included. Only references change: they
 lead to definitions of the same document, so a validator without the project's files gives the same result as one that has them.
@@ -16,16 +16,17 @@ from keyword import iskeyword
 from pathlib import PurePosixPath
 
 from a2a_gen.agent import schemas
-from a2a_gen.agent.schemas import Library, Schema, SchemaRef
+from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.source.json_text import Json, unescape_key
 from a2a_gen.source.references import PROTOCOL_PREFIX
 
 # Names that modules of models import, and names that Python has already.
 _TAKEN = frozenset(
     """
-    Annotated Any AwareDatetime BaseModel ClosedModel ConfigDict Field Json Literal None Number Optional SkillModel True TYPE_CHECKING TypeAlias
-    TypeAliasType False Union date
-    ABC AsyncIterator Agent BranchSelector DefaultValue Question SkillClient SkillContext SkillContract Surface
+    ABC Agent Annotated Any AsyncIterator Base16Text Base64Text BaseModel BinaryText BranchSelector CheckedModel ClosedCheckedModel
+    ClosedModel ConfigDict DateText DateTimeText DefaultValue DurationText False Field Json Literal None Number Optional PackageSchema
+    Question SchemaMismatchError SkillClient SkillContext SkillContract SkillModel Surface TYPE_CHECKING TimeText True TypeAlias
+    TypeAliasType Union UuidText
     """.split()  # noqa: SIM905 - a list would take ten lines
 )
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -40,7 +41,9 @@ class SchemaCatalog:
         self.targets = sorted(self._find_reachable(roots))
         self._taken: set[str] = set(_TAKEN)
         self._taken |= {pascal(target.pointer.rpartition("/")[2]) for target in self.targets if target.file.startswith(PROTOCOL_PREFIX)}
-        self.names = {target: self._name(target) for target in self.targets if not target.file.startswith(PROTOCOL_PREFIX)}
+        own = [target for target in self.targets if not target.file.startswith(PROTOCOL_PREFIX)]
+        names = {target: self._name(target) for target in sorted(own, key=lambda target: (target.pointer != "", target))}
+        self.names = {target: names[target] for target in own}
 
     def follow(self, origin: SchemaRef, text: str) -> SchemaRef | None:
         """Return the target of a reference that was resolved before."""
@@ -102,7 +105,7 @@ def pascal(text: str) -> str:
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _NAMES = frozenset({"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$schema"})
-_OLD = ("draft-07", "draft-06", "draft-04")
+_OLD = ("draft-07", "draft-06")
 
 
 def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
@@ -160,17 +163,13 @@ def _copy_schema(value: Json, place: SchemaRef, catalogue: SchemaCatalog, into: 
     for keyword, each in value.items():
         if keyword in schemas.REFERENCES and isinstance(each, str):
             made["$ref"] = _to_local_reference(each, place, catalogue, into)
-        elif keyword not in _NAMES and keyword not in schemas.HOLDERS and not (keyword == "id" and not place.pointer and _is_draft_4(value)):
+        elif keyword not in _NAMES and keyword not in schemas.HOLDERS:
             made[keyword] = each
     for pointer, part in parts.items():
         steps = pointer.split("/")[1:]
         copied = _copy_schema(part, SchemaRef(place.file, place.pointer + pointer), catalogue, into)
         _put(made, steps, copied)
     return made
-
-
-def _is_draft_4(schema: Schema) -> bool:
-    return "draft-04" in schemas.text(schema, "$schema")
 
 
 def _put(made: dict[str, Json], steps: list[str], part: Json) -> None:

@@ -12,14 +12,12 @@ from a2a_gen.agent.schemas import Library, Schema, SchemaRef
 from a2a_gen.problems import Level, Problem
 from a2a_gen.source.json_text import Json, escape_key
 
-_DRAFT_4 = "draft-04"
 _LONG_ENOUGH = 3
 SUPPORTED_DRAFTS = (
     "https://json-schema.org/draft/2020-12/schema",
     "https://json-schema.org/draft/2019-09/schema",
     "http://json-schema.org/draft-07/schema",
     "http://json-schema.org/draft-06/schema",
-    "http://json-schema.org/draft-04/schema",
 )
 
 
@@ -36,11 +34,6 @@ def check_validity(library: Library) -> Iterator[Problem]:
     for path, document in library.files.items():
         if not document.path.endswith(".toml"):
             yield from _find_invalid_schemas(library, path, document.data)
-    for place, schema in _iter_files(library):
-        if place.pointer and "id" in schema and _DRAFT_4 in schemas.text(library.value(SchemaRef(place.file)), "$schema"):
-            where = library.place(SchemaRef(place.file, f"{place.pointer}/id"))
-            cure = "name draft-06 or later in $schema and write $id, or move the schema to a file of its own"
-            yield Problem(where, "A2A-K06", "an id within a schema of draft-04 is not supported", cure)
 
 
 def _iter_files(library: Library) -> Iterator[tuple[SchemaRef, Schema]]:
@@ -54,12 +47,22 @@ def _find_invalid_schemas(library: Library, path: str, data: Json) -> Iterator[P
     draft = data.get("$schema", SUPPORTED_DRAFTS[0]) if isinstance(data, dict) else SUPPORTED_DRAFTS[0]
     if not isinstance(draft, str) or draft.rstrip("#") not in SUPPORTED_DRAFTS:
         place = library.place(SchemaRef(path, "/$schema"))
-        yield Problem(place, "A2A-K06", f"$schema: {draft!r} is not a supported draft of JSON Schema", f"use one of {', '.join(SUPPORTED_DRAFTS)}")
+        yield Problem(place, "A2A-K06", f"$schema: {draft!r} is not a supported draft of JSON Schema", _describe_supported(draft))
+        return
+    if isinstance(data, dict) and (word := next((each for each in ("openapi", "swagger") if isinstance(data.get(each), str)), "")):
+        where = library.place(SchemaRef(path, f"/{word}"))
+        yield Problem(where, "A2A-K06", "an OpenAPI document, not a JSON Schema", "write the schemas of its components to files of their own")
         return
     for error in jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, validate_formats=True, offline=True).iter_errors(data):
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         text = f"not a valid JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
         yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", text, "follow the draft named in $schema")
+
+
+def _describe_supported(draft: Json) -> str:
+    if isinstance(draft, str) and "draft-04" in draft:
+        return "name draft-07; write $id for id, and exclusiveMinimum and exclusiveMaximum as numbers in place of minimum and maximum"
+    return f"use one of {', '.join(SUPPORTED_DRAFTS)}"
 
 
 def _iter_schemas(place: SchemaRef, schema: Json) -> Iterator[tuple[SchemaRef, Schema]]:
@@ -132,4 +135,4 @@ KEYWORDS = frozenset(
     writeOnly
     """.split()  # noqa: SIM905 - a list would take ninety lines
 )
-"""Every keyword of the drafts from 4 on."""
+"""Every keyword of the drafts from 6 on."""

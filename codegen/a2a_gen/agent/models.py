@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -29,6 +30,7 @@ from a2a_gen.agent.types import (
     Definition,
     DefinitionRef,
     EnumType,
+    ExtraMembers,
     MapType,
     ObjectType,
     ProtocolRef,
@@ -158,22 +160,44 @@ class _QuoteRemover(ast.NodeTransformer):
         return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node
 
 
-BASES: Final = "a2a_runtime.skills.model"
+_BASES: Final = "model_bases"  # stands for the module of base classes until the generator is done
+
+
+@dataclass(frozen=True, slots=True)
+class ModelBases:
+    """The module of base classes, as generated modules import it, and the class of objects with and without other members."""
+
+    module: str
+    open: str
+    closed: str
+    is_checked: bool = False
+    """True if each class names its schema, which its base checks."""
+
+
+SKILL_BASES: Final = ModelBases("a2a_runtime.skills.model", "SkillModel", "ClosedModel")
 
 _SCALARS: Final[Mapping[ScalarType, dict[str, Json]]] = {
-    ScalarType.ANY: {"customTypePath": f"{BASES}.Json"},
+    ScalarType.ANY: {"customTypePath": f"{_BASES}.Json"},
     ScalarType.NULL: {"type": "null"},
     ScalarType.BOOLEAN: {"type": "boolean"},
     ScalarType.INTEGER: {"type": "integer"},
-    ScalarType.NUMBER: {"customTypePath": f"{BASES}.Number"},
+    ScalarType.NUMBER: {"customTypePath": f"{_BASES}.Number"},
     ScalarType.STRING: {"type": "string"},
-    ScalarType.MOMENT: {"type": "string", "format": "date-time"},
-    ScalarType.DATE: {"type": "string", "format": "date"},
+    ScalarType.MOMENT: {"customTypePath": f"{_BASES}.DateTimeText"},
+    ScalarType.DATE: {"customTypePath": f"{_BASES}.DateText"},
+    ScalarType.TIME: {"customTypePath": f"{_BASES}.TimeText"},
+    ScalarType.DURATION: {"customTypePath": f"{_BASES}.DurationText"},
+    ScalarType.UUID: {"customTypePath": f"{_BASES}.UuidText"},
+    ScalarType.BASE64: {"customTypePath": f"{_BASES}.Base64Text"},
+    ScalarType.BASE16: {"customTypePath": f"{_BASES}.Base16Text"},
+    ScalarType.BINARY: {"customTypePath": f"{_BASES}.BinaryText"},
     ScalarType.OBJECT: {"type": "object"},
 }
 
 
-def emit(definitions: Definitions, modules: Mapping[str, str], source: str = "", command: str = BUILD) -> dict[str, bytes]:
+def emit(
+    definitions: Definitions, modules: Mapping[str, str], source: str = "", command: str = BUILD, *, bases: ModelBases = SKILL_BASES
+) -> dict[str, bytes]:
     """Emit the modules of types, by path relative to the package; their headers name their files, or the one ``source`` of all."""
     if not definitions:
         return {}
@@ -183,26 +207,27 @@ def emit(definitions: Definitions, modules: Mapping[str, str], source: str = "",
         wanted.setdefault(modules[name], {})[name] = definition
     with TemporaryDirectory(prefix="a2a-gen-") as folder:
         for module, own in wanted.items():
-            schema = {"$defs": {name: _definition(each, types, (module, modules)) for name, each in own.items()}}
+            schema = {"$defs": {name: _definition(each, types, (module, modules), bases) for name, each in own.items()}}
             Path(folder, f"{module}.json").write_text(json.dumps(schema), encoding="utf-8")
-        bodies = models.bodies(Path(folder), _config(types))
+        bodies = models.bodies(Path(folder), _config(types, bases))
     _compare(wanted, bodies)
     rounds = find_cycles(definitions)
     bodies = {module: find_forward_references(bodies[module], rounds & own.keys()) for module, own in wanted.items()}
     files = {module: [source] if source else sorted({definitions[name][0] for name in own}) for module, own in wanted.items()}
-    return {f"types/{module}.py": _module(bodies[module], files[module], command) for module in sorted(wanted)}
+    return {f"types/{module}.py": _module(bodies[module], files[module], command, bases) for module in sorted(wanted)}
 
 
-def _module(body: str, files: list[str], command: str) -> bytes:
+def _module(body: str, files: list[str], command: str, bases: ModelBases) -> bytes:
     if "DefaultValue(" in body:  # the templates write these names
-        body = f"from pydantic import Field\nfrom {BASES} import DefaultValue\n{body.lstrip()}"
+        body = f"from pydantic import Field\nfrom {_BASES} import DefaultValue\n{body.lstrip()}"
     if "BranchSelector(" in body:
-        body = f"from typing import Annotated\nfrom {BASES} import BranchSelector\n{body.lstrip()}"
+        body = f"from typing import Annotated\nfrom {_BASES} import BranchSelector\n{body.lstrip()}"
+    body = body.replace(f"from {_BASES} import", f"from {bases.module} import")
     return f'{header(files, command)}\n"""The types of {escape_unprintable(", ".join(files))}."""\n\n{body.lstrip()}'.encode()
 
 
-def _config(types: Mapping[str, Definition]) -> GenerateConfig:
-    config = models.options(f"{BASES}.SkillModel")
+def _config(types: Mapping[str, Definition], bases: ModelBases) -> GenerateConfig:
+    config = models.options(f"{_BASES}.{bases.open}")
     records = [each for each in types.values() if isinstance(each, ObjectType)]
     config.aliases = {f"{each.name}.{wire}": name for each in records for wire, name in find_renamed_members(each).items()}
     config.enum_field_as_literal = LiteralType.All
@@ -226,7 +251,7 @@ def find_renamed_members(record: ObjectType) -> Mapping[str, str]:
 # --- shapes as plain schemas -----------------------------------------------------------------------------------------------------------------------
 
 
-def _definition(definition: Definition, types: Mapping[str, Definition], at: tuple[str, Mapping[str, str]]) -> dict[str, Json]:
+def _definition(definition: Definition, types: Mapping[str, Definition], at: tuple[str, Mapping[str, str]], bases: ModelBases) -> dict[str, Json]:
     module, modules = at
     described: dict[str, Json] = {"description": escape_unprintable(definition.description, keep="\n")} if definition.description else {}
     if not isinstance(definition, ObjectType):
@@ -240,7 +265,8 @@ def _definition(definition: Definition, types: Mapping[str, Definition], at: tup
         "type": "object",
         "properties": {each.name: _member(each, module, modules) for each in definition.members},
         "required": [each.name for each in definition.members if each.is_required],
-        "customBasePath": f"{BASES}.{definition.extra.value}",
+        "customBasePath": f"{_BASES}.{bases.closed if definition.extra is ExtraMembers.REFUSED else bases.open}",
+        **({"x-a2a-schema": definition.name} if bases.is_checked else {}),
         "x-a2a-nullable": nullable,
         "x-a2a-tags": tags,
         "x-a2a-defaults": {

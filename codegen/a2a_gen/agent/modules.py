@@ -32,10 +32,12 @@ def emit_client_modules(agent: AgentIR) -> dict[str, bytes]:
     said = schemas.text(agent.settings.agent, "description") or f"Client of the skills of {agent.class_name}."
     return {
         "py.typed": b"",
-        **({"types/branches.json": agent.branches} if agent.branches else {}),
+        **({"types/schemas.json": agent.branches} if agent.branches else {}),
         "skills.py": write("skills.py.jinja", skills=agent.skills, imports=_imports(used, agent), has_schemas=bool(used)),
         "client.py": write("agent_client.py.jinja", agent=agent, description=docstring(said), imports=_imports(sent, agent)),
-        "types/__init__.py": write("types.py.jinja", imports=_imports(agent.modules, agent, ""), names=sorted(agent.modules)),
+        "types/__init__.py": write(
+            "types.py.jinja", says="The types of all skills.", imports=_imports(agent.modules, agent, ""), names=sorted(agent.modules)
+        ),
     }
 
 

@@ -18,8 +18,8 @@ from a2a_gen.source.documents import Document
 SCHEMA = "meta/project.schema.json"
 _REST, _AUTH = "project_file", "auth_tables"
 _AUTH_ROOT = "AuthTables"
-_BASES = {f"from {models.BASES} import".encode(): b"from .config_model import", b"ClosedModel": b"ConfigTable"}
-"""Base classes of skill types, and what stands for them here: the contract imports nothing of the runtime."""
+_BASES = models.ModelBases(".config_model", "ConfigTable", "ConfigTable")
+"""What stands for the base classes of skill types: the contract imports nothing of the runtime."""
 
 
 def emit_project_file(documents: Mapping[str, Document]) -> dict[str, bytes]:
@@ -31,11 +31,5 @@ def emit_project_file(documents: Mapping[str, Document]) -> dict[str, bytes]:
     definitions = TypeBuilder(catalog).definitions
     uses = {name: set(models.find_names(definition)) for name, (_, definition) in definitions.items()}
     auth = models.find_reachable(_AUTH_ROOT, uses) | {_AUTH_ROOT}
-    files = models.emit(definitions, {name: _AUTH if name in auth else _REST for name in definitions})
-    return {path.removeprefix("types/"): _with_own_bases(body) for path, body in files.items()}
-
-
-def _with_own_bases(body: bytes) -> bytes:
-    for base, own in _BASES.items():
-        body = body.replace(base, own)
-    return body
+    files = models.emit(definitions, {name: _AUTH if name in auth else _REST for name in definitions}, bases=_BASES)
+    return {path.removeprefix("types/"): body for path, body in files.items()}

@@ -46,7 +46,16 @@ _SCALARS: Mapping[str, ScalarType] = {
     "number": ScalarType.NUMBER,
 }
 _OTHERS: Mapping[str, AgentType] = {"string": ScalarType.STRING, "array": ArrayType(ScalarType.ANY)}
-_FORMATS: Mapping[str, ScalarType] = {"date-time": ScalarType.MOMENT, "date": ScalarType.DATE}
+_FORMATS: Mapping[str, ScalarType] = {
+    "date-time": ScalarType.MOMENT,
+    "date": ScalarType.DATE,
+    "time": ScalarType.TIME,
+    "duration": ScalarType.DURATION,
+    "uuid": ScalarType.UUID,
+    "byte": ScalarType.BASE64,
+    "binary": ScalarType.BINARY,
+}
+_ENCODINGS: Mapping[str, ScalarType] = {"base64": ScalarType.BASE64, "base64url": ScalarType.BASE64, "base16": ScalarType.BASE16}
 # Booleans before integers: in Python they are integers too.
 _KINDS: Mapping[type, AgentType] = {
     bool: ScalarType.BOOLEAN,
@@ -72,6 +81,8 @@ class TypeBuilder:
         self._catalogue = catalogue
         self.definitions: dict[str, tuple[str, Definition]] = {}
         """Every type by name, with the file that it comes from."""
+        self.places: dict[str, tuple[SchemaRef, ...]] = {}
+        """The schemas of every class, all of which its values match."""
         self._combined: dict[tuple[object, ...], DefinitionRef] = {}
         self._targets = {name: target for target, name in catalogue.names.items()}
         self._started: set[str] = set()
@@ -141,7 +152,10 @@ class TypeBuilder:
         # A nested reference to the schema itself is the class that is being built.
         key = tuple((each.place, *sorted(each.schema), str(each.schema.get("type"))) for each in said if isinstance(each.schema, dict))
         inner = name if is_whole or not is_own else f"{name}Value"  # the whole takes the name itself
-        return make_union([self._combined.get(key) or self._record(found, inner, key, is_own=is_whole), *others])
+        shape = self._combined.get(key) or self._record(found, inner, key, is_own=is_whole)
+        if isinstance(shape, DefinitionRef):
+            self.places.setdefault(shape.name, tuple(dict.fromkeys(each.place for each in said)))
+        return make_union([shape, *others])
 
     # --- one schema alone ---
 
@@ -200,7 +214,8 @@ class TypeBuilder:
             case "array":
                 return self._array(source, schema, name)
             case "string":
-                return _FORMATS.get(schemas.text(schema, "format"), ScalarType.STRING)
+                encoding = _ENCODINGS.get(schemas.text(schema, "contentEncoding").lower(), ScalarType.STRING)
+                return _FORMATS.get(schemas.text(schema, "format"), encoding)
             case str(word):
                 return _SCALARS.get(word, ScalarType.ANY)
             case _:

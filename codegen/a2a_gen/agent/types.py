@@ -22,10 +22,21 @@ class ScalarType(Enum):
     STRING = "string"
     MOMENT = "date-time"
     DATE = "date"
+    TIME = "time"
+    DURATION = "duration"
+    UUID = "uuid"
+    BASE64 = "base64"
+    BASE16 = "base16"
+    BINARY = "binary"
     OBJECT = "object"
 
 
-TEXT_FORMATS = frozenset({ScalarType.MOMENT, ScalarType.DATE})
+TEXT_FORMATS = frozenset(
+    {
+        *(ScalarType.MOMENT, ScalarType.DATE, ScalarType.TIME, ScalarType.DURATION, ScalarType.UUID),
+        *(ScalarType.BASE64, ScalarType.BASE16, ScalarType.BINARY),
+    }
+)
 """Texts of a format that Python has a type for."""
 
 
@@ -85,8 +96,8 @@ AgentType: TypeAlias = ScalarType | EnumType | DefinitionRef | ProtocolRef | Arr
 class ExtraMembers(Enum):
     """The treatment of members that a class does not declare."""
 
-    KEPT = "SkillModel"
-    REFUSED = "ClosedModel"
+    KEPT = "kept"
+    REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)

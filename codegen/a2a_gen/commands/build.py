@@ -23,8 +23,8 @@ Examples:
 def command(only_check: bool, force: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Generate the package from the schemas.
 
-    Reads the contract named in [tool.a2a-gen] of pyproject.toml, or the agent of a2a.toml, in this folder or above it. Unchanged files are not
-    touched. On any error nothing is written.
+    Reads the agent of a2a.toml, or the folder of schemas that a2a-gen.toml or [tool.a2a-gen] of pyproject.toml names, in this folder or above it.
+    Unchanged files are not touched. On any error nothing is written.
     """
     project = find_project(Path.cwd())
     if only_check:

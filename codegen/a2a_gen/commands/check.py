@@ -31,7 +31,7 @@ def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on:
     Generates everything again, compares it with the files on disk, and prints a unified diff of stale, edited and unknown files. Warnings of the
     rules do not fail the check. Writes nothing. Exits with 1 on any finding.
 
-    With --against, or with baselines under [compat] in a2a.toml, also reports breaking changes of the contract.
+    With --against, or with baselines under [compat] of the project file, also reports breaking changes of the contract.
     """
     project = find_project(Path.cwd())
     drift, warnings = pipeline.compute_drift(project)
@@ -44,7 +44,9 @@ def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on:
     is_broken = False
     compat = project.compat
     if baselines := baselines or compat.baselines:
-        request = CompareRequest(baselines, diff.find_schema_folder(), profile=profile or compat.profile, ignore_file=project.root / IGNORE_FILE)
+        request = CompareRequest(
+            baselines, diff.find_schema_folder(), diff.has_plain_schemas(), profile=profile or compat.profile, ignore_file=project.root / IGNORE_FILE
+        )
         outcome = check_compatibility(request)
         diff.show_outcome(outcome, form)
         is_broken = should_fail(outcome.report, fail_on or compat.fail_on)

@@ -70,18 +70,18 @@ def command(sides: tuple[str, ...], baselines: tuple[str, ...], **options: Unpac
     """Report breaking changes between two contracts.
 
     Compares schemas as sets of documents and shows a document for every break. REVISION defaults to this project; the base defaults to the baselines
-    under [compat] in its a2a.toml.
+    under [compat] of its project file.
     """
     compat = _read_compat() if not sides else Compat()
     baselines = baselines or compat.baselines
     if len(sides) + bool(baselines) not in (1, 2) or (not baselines and not sides):
-        raise click.UsageError("BASE: not given; pass BASE and REVISION, or --against, or set baselines under [compat] in a2a.toml")
+        raise click.UsageError("BASE: not given; pass BASE and REVISION, or --against, or set baselines under [compat] in the project file")
     bases, revision = (baselines, sides[0] if sides else "") if baselines else (sides[:1], sides[1] if len(sides) > 1 else "")
     ignore_file = options["ignored"] or (find_root(Path.cwd()) or Path()) / IGNORE_FILE
     request = CompareRequest(
         bases,
         Path(revision) if revision else find_schema_folder(),
-        options["plain"],
+        options["plain"] or (not revision and has_plain_schemas()),
         options["profile"] or compat.profile,
         CompareOptions(usages=USAGES[options["role"]], include_docs=options["docs"]),
         ignore_file,
@@ -102,9 +102,14 @@ def _read_compat() -> Compat:
 
 
 def find_schema_folder() -> Path:
-    """Return the folder of an agent project, or the schema folder of a contract."""
+    """Return the folder of an agent project, or the folder of the schemas of any other."""
     root = find_root(Path.cwd())
     return root if root is not None and (root / "a2a.toml").is_file() else find_project(Path.cwd()).schema
+
+
+def has_plain_schemas() -> bool:
+    """Return true if this project is a folder of plain schemas, which may be YAML too."""
+    return find_project(Path.cwd()).kind == "models"
 
 
 def show_outcome(outcome: CompareOutcome, form: str) -> None:

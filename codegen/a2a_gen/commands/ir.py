@@ -10,6 +10,7 @@ from a2a_gen import pipeline
 from a2a_gen.agent import build as agent
 from a2a_gen.agent import ir as show_agent
 from a2a_gen.ir import dump
+from a2a_gen.plain import build as plain
 from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
@@ -31,6 +32,11 @@ def command(family: str | None) -> None:
         if family is not None:
             raise click.BadParameter("an agent has no schema families; omit the option", param_hint="--family")
         click.echo(show_agent.to_json(agent.read_agent(project).agent), nl=False)
+        return
+    if project.kind == "models":
+        if family is not None:
+            raise click.BadParameter("plain schemas have no families; omit the option", param_hint="--family")
+        click.echo(plain.to_json(plain.read_package(project)), nl=False)
         return
     contract = pipeline.load(project).contract
     if family is None:

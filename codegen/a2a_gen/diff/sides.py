@@ -28,11 +28,10 @@ from a2a_gen.problems import ProjectError
 from a2a_gen.source.documents import Document
 from a2a_gen.source.git import BaselineError, Repository, find_repository
 from a2a_gen.source.json_text import Json, parse, unescape_key
-from a2a_gen.source.project import TomlDocument, find_root
+from a2a_gen.source.project import TABLE_FILES, TomlDocument, find_root
 from a2a_gen.source.references import PROTOCOL_PREFIX, iter_references
 from a2a_gen.source.revision_files import is_contract_file, parse_documents, parse_readable_documents, read_folder
 
-TABLE_FILES = frozenset({"dialects.json", "errors.json", "lifecycle.json", "operations.json"})
 _PROJECT_FILE = "a2a.toml"
 _MAX_CARD_BYTES = 10_000_000
 _STRING_SCHEMA = '{"type": "string"}'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -73,9 +73,12 @@ def _method(operation: OperationRow) -> Mapping[str, object]:
 _FOLDER: Final = Path(__file__).parent.parent / "support"
 
 
-def emit_support() -> dict[str, bytes]:
-    """Copy every file of ``a2a_gen/support``, by path relative to the package."""
-    files = sorted(file for file in _FOLDER.glob("*.py") if file.name != "__init__.py")
+_NOT_OF_A_CONTRACT: Final = frozenset({"__init__", "checked_models"})
+
+
+def emit_support(names: Iterable[str] = ()) -> dict[str, bytes]:
+    """Copy modules of ``a2a_gen/support``, by path relative to the package; those of a contract if none are named."""
+    files = [_FOLDER / f"{name}.py" for name in names] or sorted(file for file in _FOLDER.glob("*.py") if file.stem not in _NOT_OF_A_CONTRACT)
     return {file.name: f"{header([f'a2a_gen/support/{file.name}'])}\n{file.read_text(encoding='utf-8')}".encode() for file in files}
 
 

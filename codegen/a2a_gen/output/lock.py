@@ -63,7 +63,7 @@ def read_lock(root: Path) -> Lock | None:
 
 
 TOOLS = ("datamodel-code-generator", "ruff")
-SHAPING_FOLDERS = ("agent", "emit", "ir", "lint", "output", "source", "support")
+SHAPING_FOLDERS = ("agent", "emit", "ir", "lint", "output", "plain", "source", "support")
 
 
 def is_up_to_date(lock: Lock, options: Mapping[str, str], root: Path, inputs: Iterable[Path]) -> bool:

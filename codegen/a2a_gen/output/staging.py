@@ -2,7 +2,7 @@
 
 The stage is on the file system of the output, so publishing a file is one rename; it is always removed afterwards. Ruff removes unused imports and
 formats; an error that it cannot fix is a bug of the generator. Its settings are in ``ruff.toml`` beside this file: naming the file keeps ruff from
-reading settings of the user. The import check starts its interpreter before files are written, so it loads Pydantic and Litestar in parallel.
+reading settings of the user. The import check starts its interpreter before files are written, so it loads the libraries of the package in parallel.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -87,7 +87,8 @@ def _run_ruff(*arguments: str, package: Path) -> None:
 
 _PROGRAM = """
 import importlib, sys, traceback, warnings
-import litestar, litestar.handlers, pydantic
+for module in sys.argv[1:]:
+    importlib.import_module(module)
 folder, *modules = sys.stdin.read().split("\\n")
 sys.path.insert(0, folder)
 warnings.simplefilter("error")
@@ -117,10 +118,16 @@ class ImportCheck:
             raise GeneratorError(f"the generated code cannot be imported, which is a bug of a2a-gen; nothing was changed:\n{text}")
 
 
+SERVER_LIBRARIES = ("pydantic", "litestar", "litestar.handlers")
+"""What packages with controllers or handlers import."""
+MODEL_LIBRARIES = ("pydantic", "jsonschema_rs")
+"""What packages of models alone import."""
+
+
 @contextmanager
-def start_import_check() -> Generator[ImportCheck]:
-    """Start the interpreter, and kill it on exit."""
-    command = [sys.executable, "-I", "-B", "-c", _PROGRAM]
+def start_import_check(libraries: Sequence[str] = SERVER_LIBRARIES) -> Generator[ImportCheck]:
+    """Start the interpreter, which imports the libraries of the package at once, and kill it on exit."""
+    command = [sys.executable, "-I", "-B", "-c", _PROGRAM, *libraries]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own program
         try:
             yield ImportCheck(process)

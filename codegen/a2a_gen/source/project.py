@@ -1,16 +1,19 @@
 """Project configuration: where the schemas are, and where the generated package goes.
 
-A project is a folder with a ``pyproject.toml`` that has a ``[tool.a2a-gen]`` table (a contract of its own, such as the protocol's), or with an
-``a2a.toml`` (an agent). Commands work from any folder inside it.
+A project is a folder with an ``a2a.toml`` (an agent), with an ``a2a-gen.toml``, or with a ``pyproject.toml`` that has a ``[tool.a2a-gen]`` table. The
+last two name a folder of schemas: with the tables of a protocol it is a contract, such as the protocol's; without any of them its schemas are plain,
+and the package has models alone. Commands work from any folder inside a project.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
+from difflib import get_close_matches
 from functools import cached_property
 from keyword import iskeyword
 from pathlib import Path
@@ -43,11 +46,17 @@ def explain_invalid_package(package: str) -> str | None:
     return f"{first!r} is a package that agents import" if first in _RESERVED_PACKAGES else None
 
 
-ProjectKind: TypeAlias = Literal["contract", "agent"]
+ProjectKind: TypeAlias = Literal["contract", "agent", "models"]
 TomlValue: TypeAlias = "bool | int | float | str | date | time | list[TomlValue] | dict[str, TomlValue]"
 
 _NAME_CURE = "choose a name of letters, digits and underscores"
 _KEYS = {"schema": "schema", "package": "my_contract", "out": "generated/my_contract"}
+_COMPAT_KEYS = ("baselines", "profile", "fail_on")
+_AGENT_FILE, OWN_FILE, _PYTHON_FILE = "a2a.toml", "a2a-gen.toml", "pyproject.toml"
+SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
+SKIPPED_FOLDERS = frozenset({"examples", "node_modules"})
+TABLE_FILES = frozenset({"dialects.json", "errors.json", "lifecycle.json", "operations.json"})
+"""The tables of a protocol, at the top of the folder of a contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +93,26 @@ def find_project(start: Path) -> Project:
     if root is None:
         raise ProjectError(
             f"{start}: no project in this folder or above it",
-            "change to a folder with an a2a.toml, or add [tool.a2a-gen] to the pyproject.toml of a contract",
+            "change to a folder with an a2a.toml, or name a folder of schemas in an a2a-gen.toml or in [tool.a2a-gen] of the pyproject.toml",
         )
-    agent, contract = root / "a2a.toml", root / "pyproject.toml"
+    agent, own, python = root / _AGENT_FILE, root / OWN_FILE, root / _PYTHON_FILE
+    if own.is_file():
+        if agent.is_file() or _read_contract_table(python) is not None:
+            other = _AGENT_FILE if agent.is_file() else f"[tool.a2a-gen] of {_PYTHON_FILE}"
+            raise ProjectError(f"{own}: {other} describes this project too", "keep one of them, or move one to a folder of its own")
+        return _parse_schema_project(root, own, _read_toml(own))
     return (
-        _parse_project(root, "agent", agent, _read_toml(agent))
-        if agent.is_file()
-        else _parse_project(root, "contract", contract, _read_contract_table(contract))
+        _parse_agent_project(root, agent, _read_toml(agent)) if agent.is_file() else _parse_schema_project(root, python, _read_contract_table(python))
     )
 
 
 def find_root(start: Path) -> Path | None:
     """Find the root folder of the project, whatever its settings; ``None`` without a project."""
-    folders = (start.absolute(), *start.absolute().parents)
-    return next((each for each in folders if (each / "a2a.toml").is_file() or _read_contract_table(each / "pyproject.toml") is not None), None)
+    return next((folder for folder in (start.absolute(), *start.absolute().parents) if _is_root(folder)), None)
+
+
+def _is_root(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (_AGENT_FILE, OWN_FILE)) or _read_contract_table(folder / _PYTHON_FILE) is not None
 
 
 def _read_contract_table(file: Path) -> TomlValue | None:
@@ -117,19 +132,50 @@ def _read_toml(file: Path) -> dict[str, TomlValue]:
         raise ProjectError(f"{file}: invalid TOML: {error}", "correct the syntax at this place") from None
 
 
-def _parse_project(root: Path, kind: ProjectKind, config: Path, table: TomlValue | None) -> Project:
-    if kind == "agent":
-        return _parse_agent_project(root, config, table)
+def _parse_schema_project(root: Path, config: Path, table: TomlValue | None) -> Project:
+    """Read the settings of a folder of schemas: a contract if it has tables, else plain schemas."""
+    at = "" if config.name == OWN_FILE else "[tool.a2a-gen]: "
     if not isinstance(table, dict):
         raise ProjectError(f"{config}: tool.a2a-gen is not a table", 'write [tool.a2a-gen] with its keys below it, such as schema = "schema"')
-    if unknown := sorted(set(table) - set(_KEYS)):
-        raise ProjectError(f"{config}: [tool.a2a-gen]: unknown key {', '.join(unknown)}", f"use only {', '.join(_KEYS)}")
-    values = {key: _get_text(config, table, key) for key in _KEYS}
-    if why := explain_invalid_name(values["package"]):
+    _refuse_unknown_keys(config, at, table, (*_KEYS, "compat"))
+    schema = _resolve_inside(root, config, _get_text(config, at, table, "schema"))
+    kind: ProjectKind = "contract" if any((schema / name).is_file() for name in TABLE_FILES) else "models"
+    package = _get_text(config, at, table, "package")
+    if why := explain_invalid_package(package) if kind == "models" else explain_invalid_name(package):
         raise ProjectError(f"{config}: package: {why}", _NAME_CURE)
-    return Project(
-        root, kind, config, _resolve_inside(root, config, values["schema"]), values["package"], _resolve_inside(root, config, values["out"])
-    )
+    out = package.replace(".", "/") if kind == "models" and "out" not in table else _get_text(config, at, table, "out")
+    target = _resolve_inside(root, config, out)
+    if schema.is_relative_to(target):
+        raise ProjectError(f"{config}: the schemas are inside of the package {out}", "name another folder: the package holds generated files only")
+    compat = table.get("compat", {})
+    if not isinstance(compat, dict):
+        raise ProjectError(f"{config}: compat is not a table", 'write a table with its keys below it, such as baselines = ["origin/main"]')
+    _refuse_unknown_keys(config, "compat: ", compat, _COMPAT_KEYS)
+    return Project(root, kind, config, schema, package, target, _parse_compat(compat))
+
+
+def find_schema_files(folder: Path, out: Path) -> Iterator[Path]:
+    """List the schemas below a folder, sorted; the output, examples, hidden folders and vendored packages hold none."""
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith(".") or entry == out:
+            continue
+        if entry.is_dir():
+            if entry.name not in SKIPPED_FOLDERS and not entry.is_symlink():
+                yield from find_schema_files(entry, out)
+        elif entry.suffix in SCHEMA_SUFFIXES:
+            yield entry
+
+
+def _refuse_unknown_keys(config: Path, at: str, table: Mapping[str, TomlValue], known: Sequence[str]) -> None:
+    for key in sorted(set(table) - set(known)):
+        similar = get_close_matches(key, known, 1)
+        where = f"{config}:{_find_key_line(config, key)}"
+        raise ProjectError(f"{where}: {at}unknown key {key}", f"did you mean {similar[0]}?" if similar else f"use only {', '.join(known)}")
+
+
+def _find_key_line(config: Path, key: str) -> int:
+    lines = config.read_text(encoding="utf-8").splitlines()
+    return next((number for number, line in enumerate(lines, 1) if re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line)), 1)
 
 
 def _parse_agent_project(root: Path, config: Path, table: TomlValue | None) -> Project:
@@ -162,12 +208,12 @@ def _locate_setting(config: Path, setting: str) -> str:
     return f"{config}:{find_line(config.read_text(encoding='utf-8'), ('outputs', setting))}"
 
 
-def _get_text(config: Path, table: dict[str, TomlValue], key: str) -> str:
+def _get_text(config: Path, at: str, table: dict[str, TomlValue], key: str) -> str:
     match table.get(key):
         case str(text) if text:
             return text
         case None:
-            raise ProjectError(f"{config}: [tool.a2a-gen]: {key} is missing", f'add {key}, such as {key} = "{_KEYS[key]}"')
+            raise ProjectError(f"{config}: {at}{key} is missing", f'add {key}, such as {key} = "{_KEYS[key]}"')
         case other:
             raise ProjectError(f"{config}: {key}: {other!r} is not a string", f'write it as {key} = "{_KEYS[key]}"')
 

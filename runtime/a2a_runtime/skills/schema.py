@@ -1,4 +1,4 @@
-"""Typed schemas: a JSON Schema with its Python type, payloads of messages, and field errors.
+"""Typed schemas of skills: payloads of messages, and their field errors.
 
 The payload of a message is the first part that can hold it; other parts are for people, or for the handler, which sees the whole message:
 
@@ -11,147 +11,34 @@ A wrapped payload is never read as something else: a text becomes a text part fo
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from hashlib import sha256
-from itertools import islice
-from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-import jsonschema_rs
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, from_json
+from pydantic_core import from_json
 
-from a2a_contract.base import JSON_NULL, JsonObject
-from a2a_contract.field_paths import field_paths
+from a2a_contract.base import JSON_NULL
 from a2a_contract.json_types import is_json_array, is_json_object
+from a2a_contract.typed_schema import FieldErrors, SchemaMismatchError, SchemaValidator, TypedSchema
 from a2a_contract.v1_0 import Message, Part
 
-T = TypeVar("T")
-
-FieldErrors: TypeAlias = Sequence[tuple[str, str]]
-"""Field errors: each a field path and a message."""
-
-_MAX_FIELDS = 100
-"""Limit of field errors: a value can have millions."""
-
-
-class SchemaMismatchError(ValueError):
-    """A value does not match its schema; ``fields`` has the field errors."""
-
-    def __init__(self, fields: FieldErrors) -> None:
-        super().__init__("; ".join(f"{path or 'value'}: {text}" for path, text in fields))
-        self.fields = tuple(fields)
-
-    def prefix_fields(self, path: str) -> FieldErrors:
-        """Prefix the field paths with the path of the value."""
-        return tuple((f"{path}{'' if not inner or inner.startswith('[') else '.'}{inner}", text) for inner, text in self.fields)
-
-
-class SchemaValidator:
-    """Validator of a schema."""
-
-    def __init__(self, schema: JsonObject) -> None:
-        self.schema = schema
-        validator = jsonschema_rs.validator_for(schema, validate_formats=True, mask="the value", offline=True)
-        self.is_valid: Callable[[object], bool] = validator.is_valid
-        """Tell whether a value matches the schema."""
-        self._iter_errors = validator.iter_errors
-
-    @property
-    def is_text(self) -> bool:
-        """True for a schema of plain text."""
-        return self.schema.get("type") == "string"
-
-    def check(self, value: object) -> None:
-        """Raise ``SchemaMismatchError`` if a value does not match."""
-        if not self.is_valid(value):
-            raise SchemaMismatchError(_collect_fields(self._iter_errors(value)))
-
-
-class TypedSchema(Generic[T]):
-    """A schema with its Python type, loaded on first use."""
-
-    def __init__(self, python_type: Any, schema: Path | JsonObject) -> None:  # noqa: ANN401 - a class, a union, an alias: no checker has one type for them yet
-        self._python_type, self._source = python_type, schema
-
-    @cached_property
-    def document(self) -> bytes:
-        """The schema as it is served; it has no external references."""
-        return self._source.read_bytes() if isinstance(self._source, Path) else json.dumps(self._source).encode()
-
-    @cached_property
-    def schema(self) -> JsonObject:
-        """The schema."""
-        schema: JsonObject = json.loads(self.document)
-        return schema
-
-    @cached_property
-    def validator(self) -> SchemaValidator:
-        """The validator of the schema."""
-        return SchemaValidator(self.schema)
-
-    @property
-    def id(self) -> str:
-        """The ``$id`` of the schema."""
-        return str(self.schema.get("$id", ""))
-
-    @cached_property
-    def digest(self) -> str:
-        """The SHA-256 of the schema as it is served."""
-        return sha256(self.document).hexdigest()
-
-    @property
-    def type(self) -> object:
-        """The Python type of the values."""
-        of: object = self._python_type
-        return of
-
-    @cached_property
-    def _adapter(self) -> TypeAdapter[T]:
-        return TypeAdapter(self._python_type)
-
-    def parse(self, value: object) -> T:
-        """Parse JSON into a value, or raise ``SchemaMismatchError``."""
-        value = None if value is JSON_NULL else value
-        self.validator.check(value)
-        try:
-            return self._adapter.validate_python(value, by_alias=True, by_name=False)
-        except ValidationError as error:
-            raise SchemaMismatchError(field_paths(error)) from error
-
-    def serialize(self, value: T) -> object:
-        """Serialize a value to JSON, or raise ``SchemaMismatchError``."""
-        try:
-            document: object = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=True, warnings="error")
-        except PydanticSerializationError as error:
-            raise SchemaMismatchError((("", str(error).partition("\n")[0]),)) from error
-        self.validator.check(document)
-        return document
-
+__all__ = [
+    "FIELDS_KEY",
+    "TEXT",
+    "FieldErrors",
+    "Payload",
+    "SchemaMismatchError",
+    "SchemaValidator",
+    "TypedSchema",
+    "attach_fields",
+    "extract_payload",
+    "read_fields",
+    "strip_payload_path",
+    "wrap_payload",
+]
 
 TEXT: TypedSchema[str] = TypedSchema(str, {"type": "string"})
 """The schema of plain text, for skills without a schema."""
-
-
-def _collect_fields(errors: Iterable[jsonschema_rs.ValidationError]) -> FieldErrors:
-    return tuple(dict.fromkeys((_build_field_path(error), error.message) for error in islice(errors, _MAX_FIELDS)))
-
-
-def _build_field_path(error: jsonschema_rs.ValidationError) -> str:
-    """Build the field path of an error; for a missing or unexpected member, that of the member."""
-    steps: list[str | int] = list(error.instance_path)
-    kind = error.kind
-    match kind:
-        case jsonschema_rs.ValidationErrorKind.Required(property=name):
-            steps.append(str(name))
-        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=[name, *_]):
-            steps.append(str(name))
-        case _:
-            pass
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
 class Payload(NamedTuple):

@@ -40,7 +40,9 @@ def members(folder: Path, schema: Json) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("schema", "written"),
     [
-        ({"type": "string", "format": "date-time"}, "AwareDatetime"),
+        ({"type": "string", "format": "date-time"}, "DateTimeText"),
+        ({"type": "string", "format": "uuid"}, "UuidText"),
+        ({"type": "string", "contentEncoding": "base64"}, "Base64Text"),
         ({"type": "string", "format": "email", "pattern": "@"}, "str"),
         ({"type": "number", "multipleOf": 0.1}, "Number"),
         ({"enum": ["x", "y"]}, "Literal['x', 'y']"),

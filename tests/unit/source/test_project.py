@@ -16,6 +16,8 @@ def test_found_from_below(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (inner / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "schema").mkdir()
+    (tmp_path / "schema" / "operations.json").write_text("{}")
     project = find_project(inner)
     assert (project.root, project.kind, project.package) == (tmp_path, "contract", "my_contract")
     assert (project.schema, project.out) == (tmp_path / "schema", tmp_path / "generated" / "my_contract")
@@ -32,7 +34,11 @@ def test_found_from_below(tmp_path: Path) -> None:
         pytest.param(GOOD.replace('schema = "schema"\n', ""), "schema is missing", id="missing key"),
         pytest.param(GOOD.replace('"schema"', "1"), "schema: 1 is not a string", id="wrong type"),
         pytest.param(GOOD.replace('"my_contract"', '"my-contract"', 1), "'my-contract' is not a Python identifier", id="no package name"),
-        pytest.param(GOOD.replace('"my_contract"', '"my.contract"', 1), "'my.contract' is not a Python identifier", id="package name with dots"),
+        pytest.param(GOOD.replace('"my_contract"', '"a2a_gen.x"', 1), "'a2a_gen' is a package that agents import", id="package name of our own"),
+        pytest.param(GOOD.replace('"schema"', '"generated/my_contract/schema"', 1), "inside of the package", id="schema in the output"),
+        pytest.param(GOOD + "outt = 1", "unknown key outt", id="misspelt key"),
+        pytest.param(GOOD + "compat = 1", "compat is not a table", id="baselines that are no table"),
+        pytest.param(GOOD + "compat.baseline = []", "compat: unknown key baseline", id="misspelt key of the baselines"),
         pytest.param(GOOD.replace('"my_contract"', '"class"', 1), "'class' is a Python keyword", id="package name that is a keyword"),
         pytest.param(GOOD.replace('"schema"', '"../schema"'), "leads out of the project", id="schema outside"),
         pytest.param(GOOD.replace('"generated', '"/generated'), "leads out of the project", id="output outside"),
@@ -80,3 +86,11 @@ def test_agent_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(ProjectError, match=words) as raised:
         find_project(tmp_path)
     assert raised.value.cure
+
+
+def test_plain_schemas_need_no_tables(tmp_path: Path) -> None:
+    """A folder without tables of a protocol has plain schemas; its package may have dots, and stands in the folder of its name."""
+    (tmp_path / "a2a-gen.toml").write_text('schema = "schemas"\npackage = "shop.models"\n')
+    project = find_project(tmp_path)
+    assert (project.kind, project.out) == ("models", tmp_path / "shop" / "models")
+    assert project.options == {"kind": "models", "out": "shop/models", "package": "shop.models", "schema": "schemas"}

@@ -3,14 +3,14 @@
 
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
-from a2a_runtime.skills.model import SkillModel
+from a2a_runtime.skills.model import DateTimeText, SkillModel
 
 
 class Publication(SkillModel):
     """A report that is out."""
 
     title: str
-    published: AwareDatetime
+    published: DateTimeText
     approved_by: Annotated[str, Field(alias="approvedBy")]

@@ -1,0 +1,176 @@
+"""Base of models that are generated from JSON Schemas: names, absent members and nulls as the schema has them.
+
+An absent member is ``None`` or the default of its schema; a member that was not set is not serialized. If a schema also allows null, ``None`` that
+was set becomes null. Members that the schema does not declare are kept in ``model_extra`` and serialized again.
+
+``schemas.json``, beside the modules of types, holds the schemas that decide what types cannot:
+
+    unions   by name: for each branch its option, the kinds of its values, its schema and the names of its members
+    types    by name: the schema of the type, for packages whose models are checked by themselves
+    schemas  by ``$id``: one document for each draft, with all schemas
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+
+import jsonschema_rs
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import core_schema
+
+from .json_types import is_json_array, is_json_object
+
+
+class SchemaModel(BaseModel):
+    """A JSON object, with the schema's names in JSON and Python names in Python."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        allow_inf_nan=False,
+        protected_namespaces=(),
+    )
+
+    __nullable__: ClassVar[frozenset[str]] = frozenset()
+    """Optional members that may be null, by Python name."""
+    __tags__: ClassVar[frozenset[str]] = frozenset()
+    """Required members with one possible value, by Python name: always serialized, never set by hand."""
+    __optional__: ClassVar[Mapping[str, str]] = {}
+    """Members that may be absent: Python name to JSON name."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_facts: object) -> None:
+        """Collect the members that may be absent."""
+        cls.__optional__ = {
+            name: _wire_name(name, field) for name, field in cls.model_fields.items() if not field.is_required() and name not in cls.__tags__
+        }
+
+    @model_serializer(mode="wrap")
+    def _omit_absent(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, object]:
+        written: dict[str, object] = write(self)
+        for name, wire in self.__optional__.items():
+            key = name if info.by_alias is False else wire
+            if key in written and (name not in self.model_fields_set or (written[key] is None and name not in self.__nullable__)):
+                del written[key]
+        return {**written, **self._collect_nulls(by_name=info.by_alias is False)} if info.exclude_none else written
+
+    def _collect_nulls(self, *, by_name: bool) -> dict[str, None]:
+        """Collect members that are null on purpose: ``exclude_none``, which models of protocols need, drops them."""
+        nulls: dict[str, None] = {name: None for name, value in (self.model_extra or {}).items() if value is None}
+        for name, value in self.__dict__.items():
+            if value is None and (name in self.__nullable__ if name in self.__optional__ else True) and name in self.model_fields_set:
+                field = type(self).model_fields[name]
+                nulls[name if by_name else _wire_name(name, field)] = None
+        return nulls
+
+
+def _wire_name(name: str, field: FieldInfo) -> str:
+    """Return the name of a member in JSON, which may be empty."""
+    return next(each for each in (field.serialization_alias, field.alias, name) if each is not None)
+
+
+class DefaultValue:
+    """The default of a member as JSON; Pydantic converts a copy to the member's type."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __call__(self) -> Any:  # noqa: ANN401 - the type of the member, which Pydantic validates
+        """Return the default."""
+        return deepcopy(self._value)
+
+
+SCHEMAS_FILE = "schemas.json"
+
+
+class BranchSelector:
+    """Reader of a union that no tag decides: the branch of an object or an array is the one whose schema accepts it."""
+
+    def __init__(self, module: str, union: str) -> None:
+        self._file, self._union = Path(module).with_name(SCHEMAS_FILE), union
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Let the validators select; values that they do not know, such as objects of Python, are read as a plain union."""
+        schema = handler(source)
+        return core_schema.nullable_schema(self._tagged(schema["schema"])) if schema["type"] == "nullable" else self._tagged(schema)
+
+    def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
+        if union["type"] != "union":
+            raise TypeError("BranchSelector: not a union")
+        options = {index: choice[0] if isinstance(choice, tuple) else choice for index, choice in enumerate(union["choices"])}
+        return core_schema.tagged_union_schema({**options, _PLAIN: union}, self._select)
+
+    def _select(self, value: object) -> int:
+        kind = "object" if is_json_object(value) else "array" if is_json_array(value) else ""
+        accepting = [branch for branch in self._branches if kind in branch.kinds and branch.is_valid(value)] if kind else []
+        if not accepting:
+            return _PLAIN
+        known = value.keys() if is_json_object(value) else frozenset[str]()
+        return max(accepting, key=lambda branch: len(branch.members & known)).option
+
+    @cached_property
+    def _branches(self) -> tuple[_Branch, ...]:
+        package = read_package_schemas(self._file)
+        return tuple(
+            _Branch(
+                each["option"],
+                frozenset(each["kinds"]),
+                frozenset(each["members"]),
+                jsonschema_rs.validator_for({"$ref": each["schema"]}, registry=package.registry, validate_formats=True, offline=True).is_valid,
+            )
+            for each in package.unions[self._union]
+        )
+
+
+_PLAIN = -1
+
+
+class _Branch(NamedTuple):
+    option: int
+    kinds: frozenset[str]
+    members: frozenset[str]
+    is_valid: Callable[[object], bool]
+
+
+class PackageSchemas(NamedTuple):
+    """The content of ``schemas.json``, and its documents in a registry."""
+
+    unions: Mapping[str, Any]
+    types: Mapping[str, Any]
+    documents: Mapping[str, Any]
+    registry: jsonschema_rs.Registry
+
+
+@cache
+def read_package_schemas(file: Path) -> PackageSchemas:
+    """Read the schemas of a package, once."""
+    document = json.loads(file.read_bytes())
+    documents = document["schemas"]
+    return PackageSchemas(document["unions"], document.get("types", {}), documents, jsonschema_rs.Registry([*documents.items()]))
+
+
+def _build_number_schema(*_: object) -> core_schema.CoreSchema:
+    return core_schema.union_schema([core_schema.int_schema(strict=True), core_schema.float_schema(allow_inf_nan=False)], mode="left_to_right")
+
+
+Number: TypeAlias = Annotated[float, GetPydanticSchema(_build_number_schema)]
+"""A number; an integer keeps all of its digits."""
+
+Json: TypeAlias = object
+"""Any JSON value."""

@@ -1,0 +1,202 @@
+"""Typed schemas: a JSON Schema with its Python type, readers and writers of its JSON, and field errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind as Kind
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from .field_paths import field_paths
+
+T = TypeVar("T")
+
+FieldErrors: TypeAlias = Sequence[tuple[str, str]]
+"""Field errors: each a field path and a message."""
+
+FieldPath: TypeAlias = tuple[str | int, ...]
+
+_MAX_FIELDS = 100
+"""Limit of field errors: a value can have millions."""
+
+
+class SchemaMismatchError(ValueError):
+    """A value does not match its schema; ``fields`` has the field errors."""
+
+    def __init__(self, fields: FieldErrors) -> None:
+        super().__init__("; ".join(f"{path or 'value'}: {text}" for path, text in fields))
+        self.fields = tuple(fields)
+
+    def prefix_fields(self, path: str) -> FieldErrors:
+        """Prefix the field paths with the path of the value."""
+        return tuple((f"{path}{'' if not inner or inner.startswith('[') else '.'}{inner}", text) for inner, text in self.fields)
+
+
+class SchemaValidator:
+    """Validator of a schema."""
+
+    def __init__(self, schema: Mapping[str, object], registry: jsonschema_rs.Registry | None = None) -> None:
+        self.schema = schema
+        validator = jsonschema_rs.validator_for(dict(schema), registry=registry, validate_formats=True, mask="the value", offline=True)
+        self.is_valid: Callable[[object], bool] = validator.is_valid
+        """Tell whether a value matches the schema."""
+        self._iter_errors = validator.iter_errors
+
+    @property
+    def is_text(self) -> bool:
+        """True for a schema of plain text."""
+        return self.schema.get("type") == "string"
+
+    def check(self, value: object) -> None:
+        """Raise ``SchemaMismatchError`` if a value does not match."""
+        if not self.is_valid(value):
+            raise SchemaMismatchError([(_render_path(steps), text) for steps, text in self.list_errors(value)])
+
+    def list_errors(self, value: object) -> list[tuple[FieldPath, str]]:
+        """List the first errors of a value, each with its path."""
+        return [*dict.fromkeys(islice(_iter_errors(self._iter_errors(value)), _MAX_FIELDS))]
+
+
+class TypedSchema(Generic[T]):
+    """A schema with its Python type, loaded on first use."""
+
+    omits_none: ClassVar[bool] = True
+    """True where values hold models of a protocol: an absent member of theirs is ``None``."""
+
+    def __init__(self, python_type: Any, schema: Path | Mapping[str, object]) -> None:  # noqa: ANN401 - a class, a union, an alias: no checker has one type for them yet
+        self._python_type, self._source = python_type, schema
+
+    @cached_property
+    def document(self) -> bytes:
+        """The schema as it is served; it has no external references."""
+        return self._source.read_bytes() if isinstance(self._source, Path) else json.dumps(self._source).encode()
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The schema."""
+        schema: dict[str, Any] = json.loads(self.document)
+        return schema
+
+    @cached_property
+    def validator(self) -> SchemaValidator:
+        """The validator of the schema."""
+        return SchemaValidator(self.schema)
+
+    @property
+    def id(self) -> str:
+        """The ``$id`` of the schema."""
+        return str(self.schema.get("$id", ""))
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the schema as it is served."""
+        return sha256(self.document).hexdigest()
+
+    @property
+    def type(self) -> object:
+        """The Python type of the values."""
+        of: object = self._python_type
+        return of
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        return TypeAdapter(self._python_type)
+
+    def parse(self, value: object) -> T:
+        """Parse JSON values (dicts, lists, texts …) into a value, or raise ``SchemaMismatchError``."""
+        self.validator.check(value)
+        try:
+            return self._adapter.validate_python(value, by_alias=True, by_name=False)
+        except ValidationError as error:
+            raise SchemaMismatchError(field_paths(error)) from error
+
+    def serialize(self, value: T) -> object:
+        """Serialize a value to JSON values, or raise ``SchemaMismatchError``."""
+        try:
+            document: object = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=self.omits_none, warnings="error")
+        except PydanticSerializationError as error:
+            raise SchemaMismatchError((("", str(error).partition("\n")[0]),)) from error
+        self.validator.check(document)
+        return document
+
+    def read(self, text: bytes | str) -> T:
+        """Read JSON text, or raise ``SchemaMismatchError``."""
+        try:
+            value: object = from_json(text, allow_inf_nan=False)
+        except ValueError as error:
+            raise SchemaMismatchError((("", f"not JSON: {error}"),)) from error
+        return self.parse(value)
+
+    def write(self, value: T) -> bytes:
+        """Write a value as JSON text, or raise ``SchemaMismatchError``."""
+        return to_json(self.serialize(value))
+
+
+# --- field errors ---
+
+
+def _iter_errors(errors: Iterable[jsonschema_rs.ValidationError]) -> Iterator[tuple[FieldPath, str]]:
+    for error in errors:
+        yield from _explain(error)
+
+
+def _explain(error: jsonschema_rs.ValidationError) -> Iterator[tuple[FieldPath, str]]:
+    """Explain an error: that of a union by the errors of the branch that is meant, or by the values that its tag may have."""
+    match error.kind:
+        case Kind.AnyOf(context=branches) | Kind.OneOfNotValid(context=branches):
+            meant = [branch for branch in branches if not any(_is_of_another_kind(each, error) for each in branch)]
+            tags = [[each for each in branch if _is_tag(each, error)] for branch in meant]
+            if tags and all(tags) and len({tuple(tag[0].instance_path) for tag in tags}) == 1:
+                expected = ", ".join(dict.fromkeys(text for tag in tags for text in _list_expected(tag[0])))
+                yield tuple(tags[0][0].instance_path), f"the value is none of {expected}"
+                return
+            meant = [branch for branch, tag in zip(meant, tags, strict=True) if not tag]
+            if len(meant) == 1:
+                yield from _iter_errors(meant[0])
+                return
+        case _:
+            pass
+    yield _build_field_path(error), error.message
+
+
+def _is_of_another_kind(error: jsonschema_rs.ValidationError, union: jsonschema_rs.ValidationError) -> bool:
+    return isinstance(error.kind, Kind.Type) and len(error.instance_path) == len(union.instance_path)
+
+
+def _is_tag(error: jsonschema_rs.ValidationError, union: jsonschema_rs.ValidationError) -> bool:
+    """Check that an error is about a member that has one of a few values in each branch."""
+    return isinstance(error.kind, Kind.Constant | Kind.Enum) and len(error.instance_path) == len(union.instance_path) + 1
+
+
+def _list_expected(error: jsonschema_rs.ValidationError) -> Iterator[str]:
+    match error.kind:
+        case Kind.Constant(expected_value=value):
+            yield json.dumps(value, ensure_ascii=False)
+        case Kind.Enum(options=list() as values):
+            yield from (json.dumps(each, ensure_ascii=False) for each in values)
+        case _:
+            pass
+
+
+def _build_field_path(error: jsonschema_rs.ValidationError) -> FieldPath:
+    """Build the field path of an error; for a missing or unexpected member, that of the member."""
+    steps = tuple(error.instance_path)
+    match error.kind:
+        case Kind.Required(property=name):
+            return (*steps, str(name))
+        case Kind.AdditionalProperties(unexpected=[name, *_]) | Kind.UnevaluatedProperties(unexpected=[name, *_]):
+            return (*steps, str(name))
+        case _:
+            return steps
+
+
+def _render_path(steps: FieldPath) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")

@@ -1,0 +1,145 @@
+"""Packages of plain schemas: their models are the schemas, they need nothing of a2a-gen, and a build, a check and a comparison work on them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from contract import plain_comparison
+from contract.plain_comparison import TOPICS, Topic, judge, run_ours
+from contract.plain_packages import emit, imported
+from pydantic import TypeAdapter, ValidationError
+
+from a2a_gen import pipeline
+from a2a_gen.problems import ContractError
+from a2a_gen.source.project import find_project
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+NODE = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string", "minLength": 1}, "inner": {"type": "array", "items": {"$ref": "#"}}, "size": {"type": "integer"}},
+}
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
+def test_models_are_their_schemas(topic: Topic) -> None:
+    """The typed schema and the model alone accept, keep and refuse what the schema does."""
+    assert set(run_ours(topic)) == {""}
+
+
+def test_the_page_says_what_was_measured() -> None:
+    """The table of the page is that of both tools today; run tests/contract/plain_comparison.py to update it."""
+    printed = PAGE.partition(plain_comparison.BEGIN)[2].partition(plain_comparison.END)[0]
+    assert printed == plain_comparison.table(plain_comparison.results())
+
+
+def test_a_judge_sees_every_kind_of_difference() -> None:
+    """The comparison cannot be passed by a tool that accepts, refuses or changes anything."""
+    topic = Topic("", {}, ({"a": 1},), ({"a": 2},))
+    assert judge(topic, lambda text: text, lambda value: value) == 'accepts `{"a": 2}`'
+    assert judge(topic, lambda text: text, lambda _: b'{"a": true}') == 'writes `{"a": 1}` as `{"a": true}`'
+    assert judge(topic, lambda text: text, lambda _: b"{}") == 'writes `{"a": 1}` as `{}`'
+    assert judge(topic, int, lambda _: b"{}") == 'refuses `{"a": 1}`'
+
+
+def test_the_page_can_be_followed(tmp_path: Path) -> None:
+    """Its schema and its settings give the package that its Python uses, in a process that has nothing of a2a-gen, with the results that it shows."""
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    toml, python = ([text for kind, text in blocks if kind == each] for each in ("toml", "py"))
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "order.json").write_text(next(text for kind, text in blocks if kind == "json"), encoding="utf-8")
+    (tmp_path / "a2a-gen.toml").write_text("\n".join(toml), encoding="utf-8")
+    project = find_project(tmp_path)
+    assert (project.kind, project.compat.baselines, project.compat.profile) == ("models", ("origin/main",), "BACKWARD")
+    assert pipeline.build(project).warnings == ()
+    assert not pipeline.compute_drift(project)[0]
+
+    lines = [line for text in python for line in text.splitlines()]
+    refused = [line.partition("  # ")[0] for line in lines if "# ValidationError" in line]
+    results = [line.partition("  # ")[2].strip() for line in lines if "print(" in line]
+    program = "\n".join(
+        [
+            "import sys",
+            "sys.path.insert(0, sys.argv[1])",
+            *(
+                f"try:\n {line}\nexcept ValueError: pass\nelse: raise SystemExit(1)" if line.partition("  # ")[0] in refused else line
+                for line in lines
+            ),
+        ]
+    )
+    program += "\nprint([name for name in sys.modules if name.startswith('a2a_') or name in ('litestar', 'asyncpg', 'httpx')])"
+    done = subprocess.run([sys.executable, "-I", "-c", program, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout.splitlines()) == (0, "", [*results, "[]"])
+    assert len(refused) == 2
+
+
+def test_schemas_of_files_folders_and_drafts_meet_in_one_package(tmp_path: Path) -> None:
+    """References lead from JSON to YAML and between folders; names that meet are told apart, and an older draft keeps its meaning."""
+    files = {
+        "order.json": {
+            "type": "object",
+            "properties": {"item": {"$ref": "parts/item.yaml"}, "unit": {"$ref": "unit.json"}},
+            "$defs": {"Item": {"type": "integer"}},
+        },
+        "parts/item.yaml": "type: object\nrequired: [id]\nproperties: {id: {type: string}}\n",
+        "unit.json": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "array", "items": [{"type": "string"}, {"type": "integer"}]},
+        "examples/order.json": "no JSON",
+    }
+    with imported(tmp_path, files) as name:
+        schemas = import_module(f"{name}.schemas")
+        order = schemas.ORDER.read(b'{"item": {"id": "a"}, "unit": ["m", 2, "more"]}')
+        assert type(order.item).__name__ == "Item"
+        assert schemas.ORDER.write(order) == b'{"item":{"id":"a"},"unit":["m",2,"more"]}'
+        assert not schemas.UNIT.validator.is_valid(["m", "m"])
+        assert schemas.ORDER_ITEM.parse(3) == 3
+        assert set(schemas.ORDER.schema["$defs"]) == {"Item", "Order", "Unit"}
+
+
+def test_nested_models_are_checked_once_and_by_themselves(tmp_path: Path) -> None:
+    """A model is checked where it stands alone, in another model, and in a model of others."""
+    with imported(tmp_path, {"node.json": NODE}) as name:
+        node = import_module(name).Node
+        with pytest.raises(ValidationError) as refused:
+            node(name="a", inner=[node(name="b", size=1), {"name": ""}])
+        assert [each["loc"] for each in refused.value.errors()] == [("inner", 1, "name")]
+        with pytest.raises(ValidationError) as refused:
+            TypeAdapter(list[node]).validate_json(b'[{"name": "a"}, {"name": "", "size": 1.5}]')
+        assert [each["loc"] for each in refused.value.errors()] == [(1, "name"), (1, "size")]
+        deep = node(name="a")
+        for _ in range(50):
+            deep = node(name="a", inner=[deep])
+        assert deep.inner[0].inner[0].name == "a"
+
+
+def test_equal_schemas_give_equal_bytes(tmp_path: Path) -> None:
+    """Neither the folder nor the order of files and members decides the output."""
+    files = {"b.json": NODE, "a.yaml": "$defs: {Y: {type: string}, X: {$ref: 'b.json'}}"}
+    first = emit(tmp_path / "one", "shop", files)
+    second = emit(tmp_path / "two", "shop", {**dict(reversed(files.items()))})
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        ({}, "the folder has no schemas"),
+        ({"a.json": {"$schema": "http://json-schema.org/draft-04/schema#"}}, "'http://json-schema.org/draft-04/schema#' is not a supported draft"),
+        ({"a.json": {"type": "objet"}}, "not a valid JSON Schema"),
+        ({"a.json": {"$ref": "b.json"}}, "b.json cannot be read"),
+        ({"a.json": {"openapi": "3.1.0", "paths": {}}}, "an OpenAPI document"),
+        ({"a.yaml": "a: [1"}, "YAML"),
+    ],
+    ids=["none", "an old draft", "no schema", "a dangling reference", "OpenAPI", "broken YAML"],
+)
+def test_what_cannot_be_built_is_refused_by_name(tmp_path: Path, files: dict[str, object], text: str) -> None:
+    """Nothing is generated of schemas that would be read wrongly."""
+    (tmp_path / "schemas").mkdir()
+    with pytest.raises(ContractError) as refused:
+        emit(tmp_path, "shop", files)
+    assert text in str(refused.value)
