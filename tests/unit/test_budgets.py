@@ -46,11 +46,11 @@ def test_a_run_fails_above_double(project: Path) -> None:
     """Runs of whole suites are judged, with any number of workers; selected tests are only printed."""
     code, said = run(project, "-p", "xdist", "-n2")
     assert code == pytest.ExitCode.TESTS_FAILED, said
-    assert re.search(r"^slow +0\.3 of +0  more than double: find ", said, re.MULTILINE), said
+    assert re.search(r"^slow +0\.\d of +0  more than double: find ", said, re.MULTILINE), said
     assert re.search(r"^quick +0\.\d of +60( |$)", said, re.MULTILINE), said
     code, said = run(project, "-k", "test_one")
     assert code == pytest.ExitCode.OK, said
-    assert re.search(r"^slow +0\.3 of +0  \(.*not judged\)$", said, re.MULTILINE), said
+    assert re.search(r"^slow +0\.\d of +0  \(.*not judged\)$", said, re.MULTILINE), said
 
 
 def test_only_whole_suites_are_judged() -> None:
