@@ -31,6 +31,8 @@ class SkillDescriptor:
     """Member of the input that a plain text stands for."""
     accepts_files: bool = False
     """A file part stands for an input of its ``uri``, ``name`` and ``mimeType``."""
+    reads_message: bool = False
+    """The call reads all parts of ``context.message``; its value is the text of the message. Only without an input schema."""
     is_read_only: bool = False
     is_idempotent: bool = False
     streams: bool = False

@@ -20,6 +20,7 @@ from a2a_runtime.agent import Agent, SkillDefinition, SkillOptions
 from a2a_runtime.caller import Caller
 from a2a_runtime.errors import SkillSourceError
 from a2a_runtime.execution.context import Context
+from a2a_runtime.execution.results import join_texts
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
 from a2a_runtime.skills.schema import TEXT, TypedSchema
@@ -31,13 +32,16 @@ _OPEN = "data:{};base64,{}"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SourceContract(SkillContract[Any, Any]):
-    """Contract of a skill from a source, whose input may also come as a text or as a file."""
+    """Contract of a skill from a source, whose input may also come as a text or as a file, or be the whole message."""
 
     text_member: str | None = None
     accepts_files: bool = False
+    reads_message: bool = False
 
     def parse_input(self, message: Message) -> Any:  # noqa: ANN401 - any JSON
         """Parse the input of a message, or raise ``InvalidParamsError``."""
+        if self.reads_message:
+            return join_texts(message.parts)
         if all(part.data is None for part in message.parts):
             value = self._build_input(message.parts)
             if value is not None:
@@ -105,6 +109,7 @@ def define_skill(agent: Agent, source: SkillSource, skill: SkillDescriptor) -> S
         _build_schema(source, skill, "output", _ANYTHING if skill.output_schema is None else skill.output_schema),
         text_member=skill.text_member,
         accepts_files=skill.accepts_files,
+        reads_message=skill.reads_message,
     )
 
     async def check(message: Message, caller: Caller) -> None:
