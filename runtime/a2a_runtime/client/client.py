@@ -182,6 +182,10 @@ class A2AClient:
         """Read the extended card for authenticated callers."""
         return await self._connection.get_extended_card()
 
+    async def fetch_document(self, url: str) -> bytes:
+        """Read a document that the card names, such as the schema of a skill."""
+        return await self._connection.fetch_document(url)
+
     async def send(
         self, content: Content, *, task: TaskOrId | None = None, context_id: str | None = None, wait: bool = True, options: SendOptions | None = None
     ) -> Task | Message:

@@ -22,7 +22,7 @@ from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, GET_TASK, SEND_MESS
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, SendMessageRequest, StreamResponse, Task
 from a2a_runtime.client.auth import CardAuth
 from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
-from a2a_runtime.client.errors import InvalidResponseError, UntrustedOriginError
+from a2a_runtime.client.errors import InvalidResponseError, UnexpectedStatusError, UntrustedOriginError
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interface, interface_from_pin
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
@@ -140,6 +140,15 @@ class AgentConnection:
         card_dialect = DIALECTS[dialect.form_of] if dialect.form_of else dialect
         resolved = ResolvedCard(card, card_dialect, protocol.interface.url, protocol.extract_result(body))
         return (await self._card_resolver.verify(resolved)).card
+
+    async def fetch_document(self, url: str) -> bytes:
+        """Read a document that the card names, such as a schema, from an origin that may receive the credentials."""
+        self._check_origin(url)
+        headers = {**self._options.headers, "accept": "application/json"}
+        response = await self._transport.fetch(OutgoingRequest("GET", url), RetrySafety.READ, headers, max_bytes=self._options.limits.card_bytes)
+        if not response.is_success:
+            raise UnexpectedStatusError(response.status, f"{url}: status {response.status}; the card names a document that cannot be read")
+        return response.body
 
     async def stream_events(
         self, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None = None

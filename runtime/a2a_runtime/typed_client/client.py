@@ -96,18 +96,23 @@ class SkillClient:
 
     async def _call(self, skill: SkillContract[I, O], request: I, call_options: CallOptions) -> O:
         """Call a skill with one output; canceling the caller cancels the task."""
+        return parse_output(skill.output, await self._finish(_build_message(skill, request, call_options), call_options))
+
+    async def _finish(self, message: Message, call_options: CallOptions) -> Task | Message:
+        """Send a message and return the whole task at its end, or the message that answers."""
         last: Task | Message | None = None
-        async with aclosing(with_deadline(self._run_conversation(skill, request, call_options), call_options.get("timeout"))) as events:
+        async with aclosing(with_deadline(self._run_conversation(message, call_options), call_options.get("timeout"))) as events:
             async for event in events:
                 last = event if isinstance(event, Task | Message) else last
         if last is None:
             raise A2AClientError("Stream: ended without a result")
-        return parse_output(skill.output, last)
+        return last
 
     async def _stream(self, skill: SkillContract[I, O], request: I, call_options: CallOptions) -> AsyncGenerator[O, None]:
         """Call a streaming skill; closing the iteration cancels the task."""
         given = seen = 0  # a handler that restarts repeats its chunks; each is yielded once
-        async with aclosing(with_deadline(self._run_conversation(skill, request, call_options), call_options.get("timeout"))) as events:
+        message = _build_message(skill, request, call_options)
+        async with aclosing(with_deadline(self._run_conversation(message, call_options), call_options.get("timeout"))) as events:
             async for event in events:
                 if isinstance(event, Message):
                     yield parse_parts(skill.output, event.parts, None)
@@ -124,13 +129,14 @@ class SkillClient:
                 if isinstance(event, Task) and str(event.status.state) in TERMINAL_STATES and str(event.status.state) != str(State.COMPLETED):
                     raise build_error(event)
 
-    async def _run_conversation(self, skill: SkillContract[I, O], request: I, call_options: CallOptions) -> AsyncGenerator[TaskEvent, None]:
+    async def _run_conversation(self, message: Message, call_options: CallOptions) -> AsyncGenerator[TaskEvent, None]:
         """Yield events from the first message to the end, over all questions; the last one is the whole task, or the message.
 
         Leaving early cancels the task: by closing, by cancellation, or by an error in a callback. Errors of the agent or the connection do not:
         the task can still be read.
         """
-        message, task, is_left = _build_message(skill, request, call_options), None, True
+        task: Task | None = None
+        is_left = True
         try:
             while True:
                 async with aclosing(self._send_and_follow(message, call_options)) as events:
@@ -187,6 +193,11 @@ class SkillClient:
         return build_answer(question, await given if inspect.isawaitable(given) else given)
 
 
+def build_skill_metadata(skill_id: str) -> dict[str, object]:
+    """Build the metadata of a message that selects a skill."""
+    return {_SKILL_ID_KEY: skill_id}
+
+
 def _build_message(skill: SkillContract[Any, Any], request: object, call_options: CallOptions) -> Message:
     try:
         value = skill.input.serialize(request)
@@ -194,7 +205,7 @@ def _build_message(skill: SkillContract[Any, Any], request: object, call_options
         raise InvalidParamsError(f"input: does not match the schema of {skill.id}", fields=error.fields) from error
     parts = [wrap_payload(value, skill.input.validator)]
     return Message(
-        message_id=str(uuid4()), role=Role.USER, context_id=call_options.get("context_id"), parts=parts, metadata={_SKILL_ID_KEY: skill.id}
+        message_id=str(uuid4()), role=Role.USER, context_id=call_options.get("context_id"), parts=parts, metadata=build_skill_metadata(skill.id)
     )
 
 

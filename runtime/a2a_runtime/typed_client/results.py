@@ -29,7 +29,7 @@ def parse_output(schema: TypedSchema[O], answer: Task | Message) -> O:
     """Parse the output of a finished call, or raise its error."""
     if isinstance(answer, Message):
         return parse_parts(schema, answer.parts, None)
-    if str(answer.status.state) != str(State.COMPLETED):
+    if not is_completed(answer):
         raise build_error(answer)
     return parse_parts(schema, _find_result_parts(answer), answer)
 
@@ -41,6 +41,11 @@ def parse_parts(schema: TypedSchema[O], parts: Sequence[Part], task: Task | None
         return schema.parse(value)
     except SchemaMismatchError as error:
         raise OutputError(f"output: does not match its schema: {error}", task) from error
+
+
+def is_completed(task: Task) -> bool:
+    """Tell whether a task has ended with its result."""
+    return str(task.status.state) == str(State.COMPLETED)
 
 
 def build_error(task: Task) -> Exception:

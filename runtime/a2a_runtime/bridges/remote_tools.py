@@ -1,0 +1,163 @@
+"""Skills of a remote agent as tools: names, JSON Schemas and a function that calls them, for any framework.
+
+    async with RemoteTools("https://agent.example.com") as agent:
+        tools = await agent.list_tools()                     name, description, parameters of each
+        result = await agent.call("book-flight", {"to": "Oslo"}, on_progress=print)
+
+A call follows its task to the end: it reports progress, answers questions with ``on_ask``, and cancels the task when it is canceled or its time is
+over. Without ``on_ask`` a question raises ``InputRequiredError``; ``answer`` goes on with its task, also in another process.
+
+Parameters are an object, as tools of models need it. A skill with another input has one parameter ``input``; one of plain text, ``message``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+from uuid import uuid4
+
+from a2a_contract.base import JSON_NULL, JsonObject
+from a2a_contract.errors import InvalidParamsError
+from a2a_contract.json_types import is_json_object
+from a2a_contract.v1_0 import AgentCard, AgentSkill, Artifact, Message, Part, Role, Task
+from a2a_runtime.skills.contract import EXTENSION_URI
+from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, wrap_payload
+from a2a_runtime.typed_client.client import CallOptions, SkillClient, build_skill_metadata
+from a2a_runtime.typed_client.results import PendingQuestion, build_answer, build_error, is_completed, parse_question
+
+TEXT_PARAMETER, INPUT_PARAMETER = "message", "input"
+_TEXT_PARAMETERS: JsonObject = {
+    "type": "object",
+    "properties": {TEXT_PARAMETER: {"type": "string", "description": "Message to the agent, in plain words"}},
+    "required": [TEXT_PARAMETER],
+    "additionalProperties": False,
+}
+_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
+_MAX_NAME_LENGTH = 64
+"""Limits that the interfaces of most models have."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTool:
+    """A skill as a tool of a model."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+    skill_id: str
+    input_schema: JsonObject | None
+    """The schema of the skill; ``None``: plain text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file in a result: its bytes, or the URL where it is."""
+
+    name: str | None
+    media_type: str | None
+    data: bytes | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteResult:
+    """Result of a call: a value for the model, files, and the answer that they come from."""
+
+    value: object
+    files: Sequence[RemoteFile]
+    answer: Task | Message
+
+
+class RemoteTools(SkillClient):
+    """The skills of one agent as tools; the arguments are those of ``A2AClient``."""
+
+    _tools: Mapping[str, RemoteTool] | None = None
+
+    async def list_tools(self, *, refresh: bool = False) -> Sequence[RemoteTool]:
+        """List the skills on the card as tools. Schemas are read from the agent itself; ``refresh`` reads all of it again."""
+        if self._tools is None or refresh:
+            card = await self.untyped.get_card(refresh=refresh)
+            self._tools = {tool.name: tool for tool in [await self._to_tool(card, skill) for skill in card.skills]}
+            if len(self._tools) < len(card.skills):
+                raise ValueError(f"{card.name}: two skills have names that are one as tools; call the agent with A2AClient")
+        return [*self._tools.values()]
+
+    async def call(self, name: str, arguments: Mapping[str, object], **options: Unpack[CallOptions]) -> RemoteResult:
+        """Call a tool. Arguments that do not match its schema are an ``InvalidParamsError`` with the field errors."""
+        tools = {tool.name: tool for tool in await self.list_tools()}
+        if name not in tools:
+            raise ValueError(f"tool {name!r}: unknown; known: {', '.join(tools) or 'none'}")
+        message = Message(
+            message_id=str(uuid4()),
+            role=Role.USER,
+            context_id=options.get("context_id"),
+            parts=[_build_part(tools[name], arguments)],
+            metadata=build_skill_metadata(tools[name].skill_id),
+        )
+        return build_result(await self._finish(message, options))
+
+    async def answer(self, question: PendingQuestion, value: object, **options: Unpack[CallOptions]) -> RemoteResult:
+        """Answer the question of a task, and follow it to its end."""
+        return build_result(await self._finish(build_answer(question, value), options))
+
+    async def find_question(self, task_id: str) -> PendingQuestion:
+        """Read the question that a task waits with."""
+        return parse_question(await self.untyped.get(task_id))
+
+    async def _to_tool(self, card: AgentCard, skill: AgentSkill) -> RemoteTool:
+        schema = await self._fetch_schema(card, skill.id)
+        name = _NAME_CHARACTERS.sub("_", skill.id)[:_MAX_NAME_LENGTH]
+        return RemoteTool(name, skill.description or skill.name, _build_parameters(schema), skill.id, schema)
+
+    async def _fetch_schema(self, card: AgentCard, skill_id: str) -> JsonObject | None:
+        extensions = [each for each in card.capabilities.extensions or () if each.uri == EXTENSION_URI]
+        described: object = extensions[0].params if extensions else None
+        for key in ("skills", skill_id, "input", "url"):
+            described = described.get(key) if is_json_object(described) else None
+        if not isinstance(described, str):
+            return None
+        schema: object = json.loads(await self.untyped.fetch_document(described))
+        return schema if is_json_object(schema) else {}
+
+
+def _build_parameters(schema: JsonObject | None) -> JsonObject:
+    if schema is None:
+        return _TEXT_PARAMETERS
+    if schema.get("type") == "object":
+        return schema
+    return {"type": "object", "properties": {INPUT_PARAMETER: schema}, "required": [INPUT_PARAMETER], "additionalProperties": False}
+
+
+def _build_part(tool: RemoteTool, arguments: Mapping[str, object]) -> Part:
+    try:
+        SchemaValidator(tool.parameters).check(dict(arguments))
+    except SchemaMismatchError as error:
+        raise InvalidParamsError(f"arguments: do not match the parameters of {tool.name}", fields=error.fields) from error
+    if tool.input_schema is None:
+        return Part(text=str(arguments[TEXT_PARAMETER]))
+    is_wrapped = tool.parameters is not tool.input_schema
+    return wrap_payload(arguments[INPUT_PARAMETER] if is_wrapped else dict(arguments), SchemaValidator(tool.input_schema))
+
+
+def build_result(answer: Task | Message) -> RemoteResult:
+    """Build the result of a finished call, or raise the error of its task."""
+    if isinstance(answer, Task) and not is_completed(answer):
+        raise build_error(answer)
+    parts = answer.parts if isinstance(answer, Message) else _list_parts(answer)
+    files = [RemoteFile(part.filename, part.media_type, part.raw, part.url) for part in parts if part.raw is not None or part.url is not None]
+    data: list[Any] = [None if part.data is JSON_NULL else part.data for part in parts if part.data is not None]
+    text = "".join(part.text for part in parts if part.text is not None)
+    if not data:
+        return RemoteResult(text, files, answer)
+    value = data[0] if len(data) == 1 else data
+    return RemoteResult({"text": text, "data": value} if text else value, files, answer)
+
+
+def _list_parts(task: Task) -> Sequence[Part]:
+    artifacts: Sequence[Artifact] = task.artifacts or ()
+    if not artifacts and task.status.message is not None:
+        return task.status.message.parts
+    return [part for artifact in artifacts for part in artifact.parts]
