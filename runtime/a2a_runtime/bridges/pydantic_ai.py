@@ -123,7 +123,7 @@ _TURN: TypeAdapter[Turn] = TypeAdapter(Turn)
 
 @dataclass(frozen=True, slots=True)
 class HistoryLimits:
-    """How much of a conversation the model sees; older turns are dropped whole."""
+    """Limits of the conversation that the model sees; older turns are dropped whole."""
 
     turns: int = 50
     size_bytes: int = 500_000
@@ -381,14 +381,14 @@ async def _ask(context: SkillContext, number: int, pending: Sequence[PendingCall
 
 def _name_calls(pending: Sequence[PendingCall]) -> Mapping[str, PendingCall]:
     """Name each call by its tool; the second call of a tool gets a number."""
-    named: dict[str, PendingCall] = {}
+    by_name: dict[str, PendingCall] = {}
     for call in pending:
         name, number = call.tool, 1
-        while name in named:
+        while name in by_name:
             number += 1
             name = f"{call.tool}-{number}"
-        named[name] = call
-    return named
+        by_name[name] = call
+    return by_name
 
 
 def _add_result(results: DeferredToolResults, call: PendingCall, value: object) -> None:

@@ -5,8 +5,8 @@
 A tool call is a task of the remote agent. Its deadline is that of the run, and a canceled run cancels it. All calls of one conversation of the model
 have one context at the remote agent.
 
-A question of the remote agent becomes a call that waits for an approval, with the question in its metadata. Whoever goes on with the run gives the
-answer there: ``from_pydantic_ai`` asks its own caller, so that questions pass through a chain of agents.
+A question of the remote agent becomes a call that waits for an approval, with the question in its metadata. The caller that goes on with the run
+gives the answer there: ``from_pydantic_ai`` asks its own caller, so that questions pass through a chain of agents.
 """
 
 from __future__ import annotations

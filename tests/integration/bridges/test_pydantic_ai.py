@@ -45,7 +45,7 @@ class Weather(BaseModel):
 
 
 def prompts(messages: list[ModelMessage]) -> list[str]:
-    """List what the caller has said, as the model sees it."""
+    """List the prompts as the model sees them."""
     return [str(part.content) for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
 
 
@@ -158,7 +158,7 @@ async def test_an_approval_is_a_question(answer: bool, deleted: list[str], text:
 
 
 async def test_an_answer_may_come_after_a_restart(tmp_path: Path) -> None:
-    """What the model had said is in the store, so that another process can go on."""
+    """The turn of the model is in the store, so that another process can go on."""
     done: list[str] = []
     store = f"sqlite:///{tmp_path / 'tasks.db'}"
     async with client_of(from_pydantic_ai(deleting_agent(done)), store=store) as client:

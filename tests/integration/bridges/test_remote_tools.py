@@ -84,7 +84,7 @@ async def serving(source: Any) -> AsyncGenerator[httpx.AsyncBaseTransport]:  # n
 
 @pytest.fixture
 def travel() -> Travel:
-    """What the remote agent does."""
+    """Work of the remote agent."""
     return Travel()
 
 
@@ -107,16 +107,16 @@ async def test_skills_are_tools_with_the_schemas_of_the_agent(remote: RemoteTool
 async def test_calls_report_progress_and_answer_questions(remote: RemoteTools) -> None:
     """A question goes to the callback with its schema."""
     progress: list[Progress] = []
-    asked: list[PendingQuestion] = []
+    questions: list[PendingQuestion] = []
 
     def answer(question: PendingQuestion) -> bool:
-        asked.append(question)
+        questions.append(question)
         return True
 
     result = await remote.call("book_flight", {"to": "Oslo", "seats": 2}, on_progress=progress.append, on_ask=answer)
     assert result.value == {"booked": True, "to": "Oslo"}
     assert [(each.fraction, each.text) for each in progress][:1] == [(0.5, "looks for seats")]
-    assert [(each.text, each.schema) for each in asked] == [("Book 2 seats?", YES)]
+    assert [(each.text, each.schema) for each in questions] == [("Book 2 seats?", YES)]
     assert (await remote.call("square", {"input": 2**60})).value == 2**120
 
 
@@ -133,10 +133,10 @@ async def test_arguments_and_failures_are_errors(remote: RemoteTools) -> None:
 
 async def test_a_question_can_be_answered_later(remote: RemoteTools) -> None:
     """The task keeps its question, also for another client."""
-    with pytest.raises(InputRequiredError) as asked:
+    with pytest.raises(InputRequiredError) as error_info:
         await remote.call("book_flight", {"to": "Oslo", "seats": 2})
-    assert asked.value.task
-    question = await remote.find_question(asked.value.task.id)
+    assert error_info.value.task
+    question = await remote.find_question(error_info.value.task.id)
     assert (await remote.answer(question, value=False)).value == {"booked": False, "to": "Oslo"}
 
 
@@ -175,7 +175,7 @@ async def test_a_toolset_hands_questions_up_as_approvals(travel: Travel, remote:
     assert set(travel.contexts) == {"talk-1"}
 
 
-async def test_a_failed_task_is_told_to_the_model(remote: RemoteTools) -> None:
+async def test_the_model_sees_that_a_task_has_failed(remote: RemoteTools) -> None:
     """The model can adapt to it; the run goes on."""
 
     def call_broken(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
