@@ -26,7 +26,8 @@ from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate
-from a2a_runtime.bridges.pydantic_ai import HistoryLimits, PydanticAISource, from_pydantic_ai, trim_history
+from a2a_runtime.bridges.pydantic_ai import HistoryLimits, PydanticAISource, from_pydantic_ai
+from a2a_runtime.bridges.pydantic_ai.history import trim_history
 from a2a_runtime.client import A2AClient, ClientOptions
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
@@ -254,7 +255,7 @@ async def test_output_validators_switch_approvals_off_and_nothing_else() -> None
 
 def test_an_agent_without_a_name_needs_an_id() -> None:
     """The message says what to write."""
-    with pytest.raises(ValueError, match=r"pass skill_id=\.\.\."):
+    with pytest.raises(ValueError, match=r"pass a skill id"):
         from_pydantic_ai(Model(TestModel()))
 
 

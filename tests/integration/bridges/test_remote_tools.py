@@ -19,8 +19,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.bridges.pydantic_ai import from_pydantic_ai
-from a2a_runtime.bridges.pydantic_ai_toolset import A2AToolset
+from a2a_runtime.bridges.pydantic_ai import A2AToolset, from_pydantic_ai
 from a2a_runtime.bridges.remote_tools import RemoteTools
 from a2a_runtime.client import A2AClient
 from a2a_runtime.execution.context import TaskContext

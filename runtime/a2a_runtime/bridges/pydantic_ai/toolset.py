@@ -21,7 +21,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from a2a_contract.errors import InvalidParamsError
-from a2a_runtime.bridges.pydantic_ai import ANSWER, QUESTION, SCHEMA
+from a2a_runtime.bridges.pydantic_ai.turns import ANSWER, QUESTION, SCHEMA
 from a2a_runtime.bridges.remote_tools import RemoteResult, RemoteTools
 from a2a_runtime.execution.results import BYTES
 from a2a_runtime.typed_client.client import CallOptions, Progress
