@@ -27,6 +27,7 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.cards.builder import build_card
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.service.context import CallContext
+from a2a_runtime.skills.contract import build_schema_path
 from a2a_runtime.surface import Surface
 
 if TYPE_CHECKING:
@@ -83,6 +84,15 @@ class LocalConnection:
     async def get_extended_card(self) -> AgentCard:
         """Build the card for the caller."""
         return await self.call(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), AgentCard)
+
+    async def fetch_document(self, url: str) -> bytes:
+        """Return a schema that the card names."""
+        contracts = [skill.contract for skill in self._surface.skills.values() if skill.contract is not None and skill.is_visible_to(self._caller)]
+        documents = {build_schema_path(each.id, use): form for each in contracts for use, form in each.schemas.items()}
+        found = documents.get(url.removeprefix(self._surface.path))
+        if found is None:
+            raise ValueError(f"{url}: not a document of this agent; read one that its card names")
+        return found.document
 
     async def stream_events(
         self, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None = None

@@ -61,6 +61,10 @@ class ClientConnection(Protocol):
         """Read the card for authenticated callers."""
         ...
 
+    async def fetch_document(self, url: str) -> bytes:
+        """Read a document that the card names."""
+        ...
+
     def stream_events(
         self, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None = None
     ) -> AsyncGenerator[ServerEvent, None]:

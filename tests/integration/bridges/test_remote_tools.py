@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,8 +22,10 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.bridges.pydantic_ai import A2AToolset, from_pydantic_ai
 from a2a_runtime.bridges.remote_tools import RemoteTools
+from a2a_runtime.caller import Caller
 from a2a_runtime.client import A2AClient
 from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.local import connect
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.sources import SkillDescriptor
 from a2a_runtime.surface import Surface
@@ -198,3 +201,16 @@ async def test_questions_pass_through_a_chain_of_agents(remote: RemoteTools) -> 
         assert isinstance(done, Task)
         assert done.artifacts
         assert done.artifacts[0].parts[0].text == "{'booked': True, 'to': 'Oslo'}"
+
+
+async def test_an_agent_of_the_same_app_needs_no_connection(travel: Travel) -> None:
+    """The client of the host's own code reads the same schemas."""
+    app = create_app(Surface(Agent("travel", sources=[travel.source])), settings=FAST_SETTINGS)
+    async with run_app(app), connect(app, Caller("ada")) as client:
+        card = await client.get_card()
+        assert card.capabilities.extensions
+        params: Any = card.capabilities.extensions[0].params
+        url = params["skills"]["book.flight"]["input"]["url"]
+        assert json.loads(await client.fetch_document(url)) == FLIGHT
+        with pytest.raises(ValueError, match="not a document of this agent"):
+            await client.fetch_document("/schemas/none/input.json")
