@@ -120,6 +120,10 @@ class SkillDefinition:
         needs = [{name: scopes.list_ or () for name, scopes in (each.schemes or {}).items()} for each in self.security_requirements]
         return not needs or any(caller.satisfies(each) for each in needs)
 
+    def is_readable_by(self, caller: Caller) -> bool:
+        """Return whether a caller may read what the skill has written: one that sees it and may use it."""
+        return self.is_visible_to(caller) and self.is_usable_by(caller)
+
 
 @dataclass(frozen=True, slots=True)
 class SkillOverride:

@@ -9,16 +9,18 @@ from dataclasses import replace
 import httpx
 import pytest
 from integration.dialect_client import DIALECT_BINDINGS, CallError, DialectBinding, DialectClient, build_send_request
-from integration.test_auth import ABLE, guarded, person, who
+from integration.test_auth import ABLE, ISSUER, guarded, person, who
 from litestar.testing import TestClient
 
 from a2a_contract.operations import CANCEL_TASK, GET_TASK, LIST_TASKS, SEND_MESSAGE, SUBSCRIBE_TO_TASK
-from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
+from a2a_contract.v1_0 import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, Task, TaskState
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate, Gate, OpenGate
+from a2a_runtime.auth.jwt_tokens import JwtAuthenticator
+from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import TypedSchema
 from a2a_runtime.stores.base import StoreOptions
@@ -83,18 +85,65 @@ def test_tasks_need_the_permissions_of_their_skill(client: httpx.Client, binding
     assert kept in ([plain.id], [])  # HTTP+JSON of 0.3 shows no references
 
 
-def test_a_conversation_needs_what_its_skills_need(binding: DialectBinding) -> None:
-    """A handler reads the whole conversation and its state, so a token without access to a skill sends nothing there, also after it is deleted."""
+async def note(ctx: TaskContext) -> str:
+    """Keep a message in the state of the conversation."""
+    await ctx.state.update({**await ctx.state.load(), str(len(await ctx.state.load())): ctx.text})
+    return f"noted {ctx.text}"
+
+
+async def recall(ctx: TaskContext) -> str:
+    """Ask if told to, and return all that a handler can read of the conversation."""
+    if ctx.text == "ask":
+        await ctx.ask("Go on?")
+    texts = [part.text for message in await ctx.conversation() for part in message.parts]
+    return f"{texts} {dict(await ctx.state.load())}"
+
+
+def conversing() -> Surface:
+    """Build an agent whose skills write and read a conversation, two of them for callers with a scope only."""
+    agent = Agent("conversing", capabilities=ABLE)
+    agent.add("recall", recall)
+    agent.add("note", note)
+    agent.add("pay", note, require=[{"bearer": ["pay"]}])
+    agent.add("audit", note, require=[{"bearer": ["audit"]}], only_extended=True)
+    return Surface(agent, gate=AuthGate(JwtAuthenticator(ISSUER.keys(), ISSUER.validation()), require=[{"bearer": ["tasks"]}]))
+
+
+def text_of(task: Task) -> str:
+    """Return the text of the only artifact."""
+    ((part,),) = [each.parts for each in task.artifacts or ()]
+    return part.text or ""
+
+
+def test_a_handler_reads_of_a_conversation_what_its_caller_may_read(binding: DialectBinding) -> None:
+    """Messages and state of skills that the caller may not use are hidden, also when their tasks have expired."""
     store = MemoryStore(StoreOptions(retention_seconds=0))
-    with TestClient(create_app(guarded(), store=store, settings=replace(FAST_SETTINGS, cleanup_interval=3600))) as client:
+    with TestClient(create_app(conversing(), store=store, settings=replace(FAST_SETTINGS, cleanup_interval=3600))) as client:
         rich, poor = person(client, binding, "tasks pay audit"), person(client, binding)
         for skill in ("pay", "audit"):
-            said = rich.task("my secret", skill=skill, message_id=skill)
-            with pytest.raises(CallError):
-                poor.task("x", skill="who", message_id="m-1", context_id=said.context_id)
-            asyncio.run(store.delete_expired())
-            with pytest.raises(CallError):
-                poor.task("x", skill="who", message_id="m-2", context_id=said.context_id)
-            assert rich.task("x", skill="who", message_id="m-3", context_id=said.context_id).status.state == TaskState.COMPLETED
-        own = poor.task("x", skill="who", message_id="m-4")
-        assert poor.task("x", skill="who", message_id="m-5", context_id=own.context_id).status.state == TaskState.COMPLETED
+            context_id = rich.task("my secret", skill=skill, message_id=skill).context_id
+            for has_expired in (False, True):
+                number = f"{skill}-{has_expired}"
+                seen = text_of(poor.task("hello", skill="recall", message_id=f"m-1-{number}", context_id=context_id))
+                assert ("hello" in seen, "secret" in seen) == (True, False)
+                assert "my secret" in text_of(rich.task("x", skill="recall", message_id=f"m-2-{number}", context_id=context_id))
+                failed = poor.task("x", skill="note", message_id=f"m-3-{number}", context_id=context_id)
+                assert failed.status.state == TaskState.FAILED  # it would replace a state that it has not read
+                asyncio.run(store.delete_expired())
+            assert "my secret" in text_of(rich.task("x", skill="recall", message_id=f"m-4-{skill}", context_id=context_id))
+        own = poor.task("mine", skill="note", message_id="m-5")
+        assert "{'0': 'mine'}" in text_of(poor.task("x", skill="recall", message_id="m-6", context_id=own.context_id))
+
+
+def test_an_answer_shows_its_sender_no_more_than_it_may_read(binding: DialectBinding) -> None:
+    """A run after an answer reads what the one before it could. A sender who may read less of it is refused."""
+    with TestClient(create_app(conversing(), store="memory", settings=FAST_SETTINGS)) as client:
+        rich, poor = person(client, binding, "tasks pay audit"), person(client, binding)
+        harmless = rich.task("ask", skill="recall", message_id="m-0")
+        assert poor.task("yes", message_id="m-1", task_id=harmless.id, context_id=harmless.context_id).status.state == TaskState.COMPLETED
+        secret = rich.task("my secret", skill="pay", message_id="m-2")
+        suspended = [each.task("ask", skill="recall", message_id=f"m-3-{n}", context_id=secret.context_id) for n, each in enumerate((rich, poor))]
+        with pytest.raises(CallError):
+            poor.task("yes", message_id="m-4", task_id=suspended[0].id, context_id=secret.context_id)
+        assert "secret" not in text_of(poor.task("yes", message_id="m-5", task_id=suspended[1].id, context_id=secret.context_id))
+        assert "my secret" in text_of(rich.task("yes", message_id="m-6", task_id=suspended[0].id, context_id=secret.context_id))

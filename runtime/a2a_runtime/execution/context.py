@@ -15,7 +15,7 @@ from functools import cached_property
 from math import inf
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Self, TypeAlias, TypeVar, overload
+from typing import NamedTuple, NoReturn, Self, TypeAlias, TypeVar, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
@@ -116,11 +116,21 @@ class Answer:
         return results.find_data(self.message.parts)
 
 
-class ContextState:
-    """State that the tasks of a conversation share: one JSON object."""
+class SkillView(NamedTuple):
+    """Skill of a run, and the skills that its caller may not use: the handler reads nothing of theirs."""
 
-    def __init__(self, store: Store, scope: TaskScope, context_id: str) -> None:
-        self._store, self._scope, self._context_id = store, scope, context_id
+    skill: str = ""
+    hidden_skills: Sequence[str] = ()
+
+
+class ContextState:
+    """State that the tasks of a conversation share: one JSON object.
+
+    It is empty for a caller who may not use one of the skills that have written to it; then an update raises ``PermissionDeniedError``.
+    """
+
+    def __init__(self, store: Store, scope: TaskScope, context_id: str, view: SkillView) -> None:
+        self._store, self._scope, self._context_id, self._view = store, scope, context_id, view
 
     @overload
     async def load(self) -> Mapping[str, object]: ...
@@ -128,7 +138,7 @@ class ContextState:
     async def load(self, model: type[M]) -> M: ...
     async def load(self, model: type[M] | None = None) -> Mapping[str, object] | M:
         """Read the state, as a model if one is given; empty if none was written."""
-        data = await self._store.load_context(self._scope, self._context_id) or {}
+        data = await self._store.load_context(self._scope, self._context_id, self._view.hidden_skills) or {}
         return data if model is None else model.model_validate(data)
 
     async def update(self, data: Mapping[str, object] | BaseModel) -> None:
@@ -139,7 +149,10 @@ class ContextState:
             raise TypeError(f"ctx.state: {type(data).__qualname__} cannot be serialized as JSON: {error}") from error
         if not is_json_object(value):
             raise TypeError(f"ctx.state: {type(data).__qualname__} is no JSON object; update it with a mapping or a model")
-        await self._store.update_context(self._scope, self._context_id, value)
+        await self._store.update_context(self._scope, self._context_id, value, *self._view)
+
+
+_FULL_VIEW = SkillView()
 
 
 class Context:
@@ -148,8 +161,10 @@ class Context:
     request: RequestInfo = EMPTY_REQUEST_INFO
     """The request without its message: metadata, media types that the caller accepts, active extensions."""
 
-    def __init__(self, dependencies: RunDependencies, scope: TaskScope, caller: Caller, context_id: str, message: Message) -> None:
-        self._dependencies = dependencies
+    def __init__(
+        self, dependencies: RunDependencies, scope: TaskScope, caller: Caller, context_id: str, message: Message, view: SkillView = _FULL_VIEW
+    ) -> None:
+        self._dependencies, self._view = dependencies, view
         self.scope = scope
         """The scope of the task. With it and the task id, ``Engine.send_message`` can answer a question from elsewhere."""
         self._loop = asyncio.get_running_loop()
@@ -185,7 +200,7 @@ class Context:
     @property
     def state(self) -> ContextState:
         """State that the tasks of the conversation share."""
-        return ContextState(self._dependencies.store, self.scope, self.context_id)
+        return ContextState(self._dependencies.store, self.scope, self.context_id, self._view)
 
     @cached_property
     def deadline(self) -> datetime | None:
@@ -197,8 +212,8 @@ class Context:
         return message.model_copy(update={"task_id": self.task_id, "context_id": self.context_id})
 
     async def conversation(self, limit: int = 100) -> Sequence[Message]:
-        """Read the newest messages of the conversation, oldest first, from all of its tasks."""
-        return await self._dependencies.store.load_conversation(self.scope, self.context_id, limit)
+        """Read the newest messages of the conversation, oldest first, from all of its tasks whose skills the caller may use."""
+        return await self._dependencies.store.load_conversation(self.scope, self.context_id, limit, self._view.hidden_skills)
 
     async def referenced_tasks(self) -> Sequence[Task]:
         """Read the tasks that the message refers to, as far as they exist for its caller."""
@@ -246,8 +261,9 @@ class TaskContext(Context):
     def __init__(
         self, dependencies: RunDependencies, caller: Caller, claimed: ClaimedRun, writer: TaskWriter, message: Message, deadline: float = inf
     ) -> None:
-        super().__init__(dependencies, claimed.stored.scope, caller, claimed.stored.context_id, message)
-        self._task_id, self._deadline = claimed.stored.wire_id, deadline
+        stored = claimed.stored
+        super().__init__(dependencies, stored.scope, caller, stored.context_id, message, SkillView(stored.skill, stored.hidden_skills))
+        self._task_id, self._deadline = stored.wire_id, deadline
         self.attempt = claimed.attempt
         self._writer = writer
         self._records = claimed.records

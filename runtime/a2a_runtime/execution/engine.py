@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +32,7 @@ from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.errors import ConcurrencyError, EventsGoneError, StoreUnavailableError, TaskStateError, TaskTerminalError
 from a2a_runtime.execution.background import BackgroundTasks
-from a2a_runtime.execution.context import Context
+from a2a_runtime.execution.context import Context, SkillView
 from a2a_runtime.execution.dependencies import Fetcher, NoFetcher, RunDependencies
 from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change, check_follow_up
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
@@ -258,13 +258,20 @@ class Engine:
         return await self.load(stored.scope, stored.wire_id, history_length)
 
     async def run_inline(
-        self, scope: TaskScope, skill_id: str, message: Message, caller: Caller | None = None, request_info: RequestInfo = EMPTY_REQUEST_INFO
+        self,
+        scope: TaskScope,
+        skill_id: str,
+        message: Message,
+        caller: Caller | None = None,
+        request_info: RequestInfo = EMPTY_REQUEST_INFO,
+        hidden_skills: Sequence[str] = (),
     ) -> Message:
         """Run a skill that replies with a message: no task, nothing stored."""
         self._require_open()
         skill = self._skills.require(scope.surface, skill_id)
         context_id = message.context_id or self._dependencies.ids.new()
-        context = Context(self._dependencies, scope, caller or Caller(scope.owner, scope.tenant), context_id, message)
+        view = SkillView(skill_id, hidden_skills)
+        context = Context(self._dependencies, scope, caller or Caller(scope.owner, scope.tenant), context_id, message, view)
         context.request = request_info
         try:
             async with asyncio.timeout(skill.timeout):

@@ -7,12 +7,13 @@
 
 ``action`` is the name of an operation in the canonical dialect; ``task`` is the present task of the operation, or ``None``. A policy only restricts:
 the task scope is checked before it. A task that a caller may not read does not exist for this caller: it is in no list, and no message can refer to
-it. A handler can read its whole conversation, so a message is accepted only from a caller who may read every task in it. Of a deleted task only
-messages are left; the policy is called with a task of these messages, without a state.
+it. A handler can read its whole conversation, so a message is accepted only from a caller whom the policy lets read every task in it. Of a deleted
+task only messages are left; the policy is called with a task of these messages, without a state.
 
 The requirements of a skill hold for every caller who reads, follows or cancels its tasks: a token without access to a skill has no access to its
-results. It has none to the conversations of the skill either, also not by a message to another skill. When a task is deleted, nothing tells the skill
-of its messages any more: then the conversation is for callers who may use all skills.
+results. It has none to what the skill has written into a conversation either, also not by a message to another skill: a run reads what the caller who
+began its task may read (``NewTask.hidden_skills``). A message to a task that another caller has begun, and whose run reads more than its sender may,
+is refused if there is more.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ from a2a_runtime.stores.pagination import MAX_PAGE_SIZE
 Request = TypeVar("Request", bound=WireModel)
 
 
+_MAX_COMPARED_MESSAGES = 10_000
 _TENANT: attrgetter[str | None] = attrgetter("tenant")
 
 
@@ -65,14 +67,16 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
 
     async def before(self, operation: Operation, request: Request, context: CallContext) -> Request:
         """Refuse an operation that the caller may not run; remove references that the caller may not read."""
-        task = await self._authorize(operation, context, _TENANT(request), _find_task_id(request))
+        stored = await self._authorize(operation, context, _TENANT(request), _find_task_id(request))
         if not isinstance(request, SendMessageRequest):
             return request
         message = request.message
-        if task is None and self._has_client_task_ids and message.task_id:  # the id of a new task, which the client has chosen
+        if stored is None and self._has_client_task_ids and message.task_id:  # the id of a new task, which the client has chosen
             await self._authorize(operation, context, request.tenant, None)
-        scope, context_id = context.task_scope(request.tenant), message.context_id if task is None else task.context_id
-        if context_id and not _is_unrestricted(context) and not await self._can_read_conversation(context, scope, context_id):
+        scope, context_id = context.task_scope(request.tenant), message.context_id if stored is None else stored.context_id
+        if stored is not None and await self._reads_more(stored, context):
+            raise PermissionDeniedError("The handler of this task reads more of the conversation than the caller may read; begin another task")
+        if context_id and context.surface.policy is not None and not await self._can_read_conversation(context, scope, context_id):
             raise PermissionDeniedError("The caller may not read all of this conversation")
         if not message.reference_task_ids or _is_unrestricted(context):
             return request
@@ -80,7 +84,7 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
         readable = [stored.wire_id for stored in found if stored is not None and await _can_read(stored, context)]
         return request.model_copy(update={"message": message.model_copy(update={"reference_task_ids": readable})})
 
-    async def _authorize(self, operation: Operation, context: CallContext, tenant: str | None, task_id: str | None) -> Task | None:
+    async def _authorize(self, operation: Operation, context: CallContext, tenant: str | None, task_id: str | None) -> StoredTask | None:
         """Return the task of an operation that is allowed; ``None`` for one about no task, or about a task that does not exist."""
         if _is_unrestricted(context):
             return None
@@ -99,31 +103,40 @@ class AuthorizingService(ServiceInterceptor[CallContext]):
             if not skill.is_visible_to(context.caller):
                 raise _to_hidden_error(context, operation, stored)
             require_permission(skill, context)
-        return task
+        return stored
+
+    async def _reads_more(self, stored: StoredTask, context: CallContext) -> bool:
+        """Return whether the handler of a task reads messages or state of skills that are hidden from the sender of a message to it."""
+        hidden = {*context.hidden_skills} - {*stored.hidden_skills}
+        if not hidden:
+            return False
+        store, scope, context_id = self._store, stored.scope, stored.context_id
+        both = [await store.load_conversation(scope, context_id, _MAX_COMPARED_MESSAGES, skills) for skills in ((), hidden)]
+        if len(both[0]) != len(both[1]) or len(both[0]) == _MAX_COMPARED_MESSAGES:
+            return True
+        return await store.load_context(scope, context_id) != await store.load_context(scope, context_id, hidden)
 
     async def _can_read_conversation(self, context: CallContext, scope: TaskScope, context_id: str) -> bool:
-        """Return whether the caller may read everything that a handler can read of a conversation.
+        """Return whether the policy lets the caller read all tasks of a conversation, but for those of skills that are hidden from its handler too.
 
         A policy is code of the application, so it is called for each task. The cost is one query per 100 tasks of the conversation, and one for its
-        messages; surfaces without a policy do not pay it for callers that may use all of their skills.
+        messages.
         """
-        found: set[str] = set()
+        found, hidden = set[str](), context.hidden_skills
         query = TaskQuery(context_id, page_size=MAX_PAGE_SIZE)
         while True:
             page = await self._store.list_tasks(scope, query)
             for stored in page.tasks:
                 found.add(stored.wire_id)
-                if not await _can_read(stored, context):
+                if stored.skill not in hidden and not await is_allowed(context, GET_TASK, stored.task.model):
                     return False
             if not page.next_page_token:
                 break
             query = replace(query, page_token=page.next_page_token)
         deleted: dict[str, list[Message]] = {}
-        for message in await self._store.load_conversation(scope, context_id):
+        for message in await self._store.load_conversation(scope, context_id, hidden_skills=hidden):
             if message.task_id not in found:
                 deleted.setdefault(message.task_id or "", []).append(message)
-        if not _can_use_all_skills(context) and (deleted or (not found and await self._store.load_context(scope, context_id) is not None)):
-            return False  # of a deleted task nothing tells the skill
         status = TaskStatus(state=TaskState.UNSPECIFIED)
         rest = [Task(id=task_id, context_id=context_id, status=status, history=messages) for task_id, messages in deleted.items()]
         return all([await is_allowed(context, GET_TASK, task) for task in rest])
@@ -163,7 +176,7 @@ async def filter_readable(page: TaskPage, context: CallContext) -> TaskPage:
 
 async def _can_read(stored: StoredTask, context: CallContext) -> bool:
     skill = context.surface.skills.get(stored.skill)
-    return (skill is None or skill.is_usable_by(context.caller)) and await is_allowed(context, GET_TASK, stored.task.model)
+    return (skill is None or skill.is_readable_by(context.caller)) and await is_allowed(context, GET_TASK, stored.task.model)
 
 
 def _can_use_all_skills(context: CallContext) -> bool:

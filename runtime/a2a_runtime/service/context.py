@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -48,6 +48,12 @@ class CallContext(NamedTuple):
     def active_extensions(self) -> tuple[str, ...]:
         """The requested extensions that the surface supports."""
         return self.surface.activate_extensions(self.extensions)
+
+    @property
+    def hidden_skills(self) -> Sequence[str]:
+        """The skills that the caller may not use, and whose tasks, messages and state do not exist for it."""
+        guarded = [(name, skill) for name, skill in self.surface.skills.items() if skill.only_extended or skill.security_requirements]
+        return [name for name, skill in guarded if not skill.is_readable_by(self.caller)]
 
     def limit_history(self, length: int | None) -> int | None:
         """Limit the requested length of the history to the maximum of the surface."""

@@ -81,7 +81,7 @@ class MessageOperations(ServiceBase):
         if skill.check is not None:
             await skill.check(message, context.caller)
         if skill.skill.answers is ReplyKind.MESSAGE:
-            return await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info)
+            return await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info, context.hidden_skills)
         if (limit := context.surface.limits.open_tasks) is not None:
             pages = [await self._store.list_tasks(command.scope, TaskQuery(state=state, page_size=1)) for state in ACTIVE | INTERRUPTED]
             if sum(page.total_size for page in pages) >= limit:
@@ -94,6 +94,7 @@ class MessageOperations(ServiceBase):
             idempotency_key=command.idempotency_key,
             process=self._engine.runner.process,
             record=(replace(command.request_info, is_streaming=True) if is_streaming and skill.can_merge else command.request_info).record,
+            hidden_skills=context.hidden_skills,
         )
         if command.push_config is not None:
             wire_id = self._ids.new()

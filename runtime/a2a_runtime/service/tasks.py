@@ -61,7 +61,7 @@ class TaskOperations(ServiceBase):
         scope, query = context.task_scope(request.tenant), parse_task_query(request)
         page = await self._store.list_tasks(scope, replace(query, history_length=context.limit_history(query.history_length)))
         needs_context = not page.total_size and context.dialect in _DIALECTS_REQUIRING_CONTEXT
-        if needs_context and query.context_id and not await self._store.load_conversation(scope, query.context_id, 1):
+        if needs_context and query.context_id and not await self._store.load_conversation(scope, query.context_id, 1, context.hidden_skills):
             raise TaskNotFoundError("There is no task in this context", details={"context_id": query.context_id})
         return Encoded.raw(ListTasksResponse, encode_page(await filter_readable(page, context), query))
 

@@ -123,22 +123,30 @@ class ContextStore(Protocol):
 
     The history consists of the messages of all its tasks. A message has a retention time of its own, longer or shorter than that of its task. Of the
     messages that outlive their tasks, the newest are kept.
+
+    Messages and data remember the skills that wrote them, also when the tasks have expired. A reader with ``hidden_skills`` gets nothing of theirs,
+    and nothing that was written before stores remembered skills.
     """
 
-    async def load_context(self, scope: TaskScope, context_id: str) -> Mapping[str, object] | None:
-        """Load the data that handlers have stored with a conversation."""
+    async def load_context(self, scope: TaskScope, context_id: str, hidden_skills: Collection[str] = ()) -> Mapping[str, object] | None:
+        """Load the data that handlers have stored with a conversation; ``None`` if a hidden skill has written to it."""
         ...
 
-    async def update_context(self, scope: TaskScope, context_id: str, data: Mapping[str, object]) -> None:
-        """Replace the data of a conversation."""
+    async def update_context(
+        self, scope: TaskScope, context_id: str, data: Mapping[str, object], skill: str = "", hidden_skills: Collection[str] = ()
+    ) -> None:
+        """Replace the data of a conversation, which then is also that of a skill.
+
+        Raises ``PermissionDeniedError`` if a hidden skill has written to it: what the writer has not read must not be lost.
+        """
         ...
 
     async def delete_context(self, scope: TaskScope, context_id: str) -> int:
         """Delete a conversation with all its tasks, running ones too; return the number of tasks."""
         ...
 
-    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100) -> Sequence[Message]:
-        """Load the newest messages of a conversation, oldest first."""
+    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100, hidden_skills: Collection[str] = ()) -> Sequence[Message]:
+        """Load the newest messages of a conversation, oldest first, without those of the tasks of hidden skills."""
         ...
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from a2a_contract.base import Encoded
-from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError
+from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError, PermissionDeniedError
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
 from a2a_runtime import lifecycle
@@ -80,6 +80,7 @@ class NewTaskRows:
             cancel_requested=False,
             updated_at=to_datetime(self.created_millis),
             task=Encoded.raw(Task, self.task),
+            hidden_skills=tuple(new.hidden_skills),
         )
         return CreateResult(stored, is_new=True, events=(LoggedEvent(1, self.event, INITIAL),))
 
@@ -126,6 +127,12 @@ def check_same_request(idempotency_key: IdempotencyKey, request_hash: bytes) -> 
     """Raise ``IdempotencyConflictError`` if the key was used before for another request."""
     if idempotency_key.request_hash != request_hash:
         raise IdempotencyConflictError
+
+
+def check_context_written(is_written: object) -> None:
+    """Raise ``PermissionDeniedError`` if the data of a conversation was not written because its writer may not read it."""
+    if not is_written:
+        raise PermissionDeniedError("The state of this conversation was written by a skill that the caller may not use; begin another conversation")
 
 
 def check_webhook_limit(other_count: int, max_webhooks: int | None) -> None:

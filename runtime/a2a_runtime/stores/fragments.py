@@ -10,7 +10,7 @@ The order of members is that of the models, so a joined task is equal, byte by b
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 from operator import itemgetter
@@ -57,6 +57,16 @@ def merge_object(members: bytes, more: Mapping[str, object]) -> bytes:
 def decode_object(text: bytes) -> dict[str, object]:
     """Decode a JSON object."""
     return _OBJECT.validate_json(text)
+
+
+def encode_names(names: Collection[str]) -> str | None:
+    """Encode names as a JSON list; ``None`` for none, which is the common case."""
+    return _encode_json([*names]) if names else None
+
+
+def decode_names(text: str | None) -> tuple[str, ...]:
+    """Decode names."""
+    return () if text is None else tuple(json.loads(text))
 
 
 class TaskIds(NamedTuple):
@@ -202,4 +212,5 @@ def to_stored_task(row: TaskRow, history: Sequence[bytes], chunks: Iterable[Chun
         cancel_requested=bool(row["cancel_requested"]),
         updated_at=to_datetime(row["status_at"]),
         task=Encoded.raw(Task, encode_task(encode_ids(row["wire_id"], row["context_id"]).joined, pieces)),
+        hidden_skills=decode_names(row["hidden_skills"]),
     )

@@ -40,6 +40,7 @@ class NewTask:
     process: str | None = None  # set: claimed by this process from the start, in epoch 1
     push_config: TaskPushNotificationConfig | None = None
     record: ReplayRecord | None = None  # found by every run
+    hidden_skills: Sequence[str] = ()  # that its caller may not use: its handler reads nothing of theirs
 
 
 @struct
@@ -152,6 +153,7 @@ class StoredTask:
     cancel_requested: bool
     updated_at: datetime  # time of its status
     task: Encoded[Task]
+    hidden_skills: Sequence[str] = ()
 
 
 @struct

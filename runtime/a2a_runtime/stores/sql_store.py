@@ -104,24 +104,28 @@ class SqlStore(ABC):
 
     # Contexts
 
-    async def load_context(self, scope: TaskScope, context_id: str) -> Mapping[str, object] | None:
+    async def load_context(self, scope: TaskScope, context_id: str, hidden_skills: Collection[str] = ()) -> Mapping[str, object] | None:
         """Read what a handler has stored with a conversation."""
-        rows = await self._fetch("load_context", scope=scope.to_text(), context_id=context_id, cutoff=self._conversation_cutoff())
+        where = {"scope": scope.to_text(), "context_id": context_id, "hidden": [*hidden_skills]}
+        rows = await self._fetch("load_context", **where, cutoff=self._conversation_cutoff())
         return fragments.decode_object(rows[0]["data"]) if rows else None
 
-    async def update_context(self, scope: TaskScope, context_id: str, data: Mapping[str, object]) -> None:
+    async def update_context(
+        self, scope: TaskScope, context_id: str, data: Mapping[str, object], skill: str = "", hidden_skills: Collection[str] = ()
+    ) -> None:
         """Replace the data of a conversation."""
-        body = fragments.encode_object(data)
-        await self._execute("put_context", scope=scope.to_text(), context_id=context_id, data=body, now=self._clock.millis())
+        where = {"scope": scope.to_text(), "context_id": context_id, "hidden": [*hidden_skills]}
+        body, skills = fragments.encode_object(data), [skill] if skill else []
+        changes.check_context_written(await self._execute("put_context", **where, data=body, skills=skills, now=self._clock.millis()))
 
     async def delete_context(self, scope: TaskScope, context_id: str) -> int:
         """Delete a conversation with all its tasks."""
         return await self._delete(scope, context_id)
 
-    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100) -> Sequence[Message]:
+    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100, hidden_skills: Collection[str] = ()) -> Sequence[Message]:
         """Read the newest messages of a conversation."""
-        cutoff = self._conversation_cutoff()
-        rows = await self._fetch("newest_messages", scope=scope.to_text(), context_id=context_id, cutoff=cutoff, limit=limit)
+        where = {"scope": scope.to_text(), "context_id": context_id, "hidden": [*hidden_skills]}
+        rows = await self._fetch("newest_messages", **where, cutoff=self._conversation_cutoff(), limit=limit)
         return [Message.model_validate_json(row["body"]) for row in reversed(rows)]
 
     async def list_scopes(self) -> Sequence[TaskScope]:

@@ -282,7 +282,7 @@ async def test_a_call_that_fails_after_a_write_is_undone_alone(path: Path) -> No
 
     async def put(store: SqliteStore, n: int) -> int:
         def call(db: sqlite3.Connection) -> int:
-            row = {"scope": SCOPE.to_text(), "context_id": f"c-{n}", "data": b"{}", "now": 1 << 60}
+            row = {"scope": SCOPE.to_text(), "context_id": f"c-{n}", "data": b"{}", "now": 1 << 60, "skills": "[]", "hidden": "[]"}
             db.execute(SQL["put_context"], row)
             if n % 5 == 0:
                 raise ValueError(n)

@@ -63,6 +63,7 @@ class MemoryTask:
     position: int = 0
     cancel_requested: bool = False
     crashes: int = 0
+    hidden_skills: Sequence[str] = ()
     artifacts: dict[str, list[ChunkRow]] | tuple[bytes, ...] = field(default_factory=dict[str, list[ChunkRow]])  # a tuple when packed
 
     def write_chunk(self, row: ChunkRow) -> None:
@@ -109,6 +110,7 @@ class MemoryTask:
             cancel_requested=self.cancel_requested,
             updated_at=to_datetime(self.status_at),
             task=Encoded.raw(Task, fragments.encode_task(self.ids, parts)),
+            hidden_skills=self.hidden_skills,
         )
 
 

@@ -15,13 +15,16 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores import changes
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
-from a2a_runtime.stores.memory.index import MemoryTask, TaskIndex, TimedMessage
+from a2a_runtime.stores.memory.index import MemoryTask, TaskIndex
 from a2a_runtime.stores.models import IdempotencyKey, LoggedEvent, PushFailure, RecordKind, ReplayRecord
 
 ScopedKey = tuple[TaskScope, str, str]
 
+KeptMessage = tuple[int, bytes, str]
+"""A ``TimedMessage`` with the skill of its task."""
+
 message_time = itemgetter(0)
-"""Sort key of a ``TimedMessage``."""
+"""Sort key of messages."""
 
 
 @dataclass(slots=True)
@@ -43,7 +46,8 @@ class Conversation:
 
     data: bytes | None = None
     updated_at_millis: int = 0
-    messages: list[TimedMessage] = field(default_factory=list)
+    skills: frozenset[str] = frozenset()  # that have written the data
+    messages: list[KeptMessage] = field(default_factory=list)
 
 
 class MemoryBase:
@@ -115,7 +119,7 @@ class MemoryBase:
     def _expire(self, task: MemoryTask) -> None:
         """Delete a task, but keep the messages that its conversation still needs."""
         cutoff = self._conversation_cutoff()
-        kept = [(at, body) for at, body in task.history if at > cutoff]
+        kept = [(at, body, task.skill) for at, body in task.history if at > cutoff]
         if kept:
             conversation = self._touch_conversation(task.scope, task.context_id)
             conversation.messages = sorted([*conversation.messages, *kept], key=message_time)[-self._options.max_conversation_messages :]

@@ -37,18 +37,22 @@ class MemoryStore(MemoryTasks):
 
     # Contexts
 
-    async def load_context(self, scope: TaskScope, context_id: str) -> Mapping[str, object] | None:
+    async def load_context(self, scope: TaskScope, context_id: str, hidden_skills: Collection[str] = ()) -> Mapping[str, object] | None:
         """Load the data that handlers have stored with a conversation."""
         conversation = self._conversations.get((scope, context_id))
         if conversation is None or conversation.data is None or self._is_expired(conversation, scope, context_id):
             return None
-        return fragments.decode_object(conversation.data)
+        return fragments.decode_object(conversation.data) if conversation.skills.isdisjoint(hidden_skills) else None
 
-    async def update_context(self, scope: TaskScope, context_id: str, data: Mapping[str, object]) -> None:
+    async def update_context(
+        self, scope: TaskScope, context_id: str, data: Mapping[str, object], skill: str = "", hidden_skills: Collection[str] = ()
+    ) -> None:
         """Replace the data of a conversation."""
         body = fragments.encode_object(data)
         conversation = self._touch_conversation(scope, context_id)
+        changes.check_context_written(conversation.skills.isdisjoint(hidden_skills))
         conversation.data, conversation.updated_at_millis = body, self._index.now_millis()
+        conversation.skills |= {skill} - {""}
 
     async def delete_context(self, scope: TaskScope, context_id: str) -> int:
         """Delete a conversation with all its tasks."""
@@ -58,15 +62,16 @@ class MemoryStore(MemoryTasks):
         self._conversations.pop((scope, context_id), None)
         return len(tasks)
 
-    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100) -> Sequence[Message]:
+    async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100, hidden_skills: Collection[str] = ()) -> Sequence[Message]:
         """Load the newest messages of a conversation, oldest first."""
         cutoff = self._conversation_cutoff()
         conversation = self._conversations.get((scope, context_id))
-        messages = [] if conversation is None else list(conversation.messages)
+        messages = [] if conversation is None else [message for message in conversation.messages if message[2] not in hidden_skills]
         for task in self._index.find_in_context(scope, context_id):
-            messages += task.history
-        recent = sorted(((at, body) for at, body in messages if at > cutoff), key=message_time)
-        return [Message.model_validate_json(body) for _, body in recent[max(0, len(recent) - limit) :]]
+            if task.skill not in hidden_skills:
+                messages += [(at, body, task.skill) for at, body in task.history]
+        recent = sorted((message for message in messages if message[0] > cutoff), key=message_time)
+        return [Message.model_validate_json(body) for _, body, _ in recent[max(0, len(recent) - limit) :]]
 
     async def list_scopes(self) -> Sequence[TaskScope]:
         """Return the scopes of all tasks and conversations."""
@@ -89,11 +94,11 @@ class MemoryStore(MemoryTasks):
             return deleted
         cutoff = self._conversation_cutoff()
         for (scope, context_id), conversation in list(self._conversations.items()):
-            kept = [(at, body) for at, body in conversation.messages if at > cutoff]
+            kept = [message for message in conversation.messages if message[0] > cutoff]
             deleted += len(conversation.messages) - len(kept)
             conversation.messages = kept
             if self._is_expired(conversation, scope, context_id):
-                conversation.data = None
+                conversation.data, conversation.skills = None, frozenset()
             if not conversation.messages and conversation.data is None:
                 del self._conversations[scope, context_id]
         self._counter.remove_expired()

@@ -41,6 +41,7 @@ class MemoryTasks(MemoryBase):
             metadata=rows.metadata,
             history=((at, rows.message),),
             events=[*created.events],
+            hidden_skills=tuple(new.hidden_skills),
         )
         self._index.add(task, at)
         if new.idempotency_key is not None:

@@ -1,17 +1,28 @@
 -- Conversations, deletion and the cleanup.
 
 -- name: load_context
--- Data is as old as its last change; while the conversation has tasks it does not expire.
+-- Data is as old as its last change; while the conversation has tasks it does not expire. Of data without skills (NULL) nobody knows who wrote it.
 SELECT data FROM a2a_contexts c
-WHERE scope = :scope AND context_id = :context_id
+WHERE scope = :scope AND context_id = :context_id AND (cardinality(:hidden::text[]) = 0 OR NOT skills && :hidden::text[])
     AND (changed_at > :cutoff OR EXISTS (SELECT FROM a2a_tasks t WHERE t.scope = c.scope AND t.context_id = c.context_id))
 
 -- name: put_context
-INSERT INTO a2a_contexts (scope, context_id, data, changed_at) VALUES (:scope, :context_id, :data, :now)
-ON CONFLICT (scope, context_id) DO UPDATE SET data = excluded.data, changed_at = greatest(a2a_contexts.changed_at, excluded.changed_at)
+-- It remembers all skills that have written to it. No row if a hidden one has.
+INSERT INTO a2a_contexts AS c (scope, context_id, data, changed_at, skills) VALUES (:scope, :context_id, :data, :now, :skills::text[])
+ON CONFLICT (scope, context_id) DO UPDATE SET
+    data = excluded.data,
+    changed_at = greatest(c.changed_at, excluded.changed_at),
+    skills = CASE WHEN c.skills IS NOT NULL THEN ARRAY(SELECT DISTINCT name FROM unnest(c.skills || excluded.skills) AS name ORDER BY name) END
+WHERE cardinality(:hidden::text[]) = 0 OR NOT c.skills && :hidden::text[]
+RETURNING 1 AS written
 
 -- name: newest_messages
-SELECT body FROM a2a_messages WHERE scope = :scope AND context_id = :context_id AND said_at > :cutoff ORDER BY said_at DESC, id DESC LIMIT :limit
+-- Of a message without a skill (NULL) nobody knows who wrote it.
+SELECT body FROM a2a_messages m
+WHERE scope = :scope AND context_id = :context_id AND said_at > :cutoff AND (
+    cardinality(:hidden::text[]) = 0 OR coalesce(skill, (SELECT t.skill FROM a2a_tasks t WHERE t.key = m.task)) <> ALL (:hidden::text[])
+)
+ORDER BY said_at DESC, id DESC LIMIT :limit
 
 -- name: list_scopes
 SELECT scope FROM a2a_tasks UNION SELECT scope FROM a2a_contexts UNION SELECT scope FROM a2a_messages ORDER BY scope
@@ -55,7 +66,7 @@ ORDER BY ended_at LIMIT :limit FOR UPDATE SKIP LOCKED
 
 -- name: keep_messages
 -- Without a task; :cutoff is not needed here, older ones are deleted by `delete_old_messages`.
-UPDATE a2a_messages SET task = NULL WHERE task = ANY (:keys::uuid[])
+UPDATE a2a_messages m SET task = NULL, skill = t.skill FROM a2a_tasks t WHERE t.key = m.task AND m.task = ANY (:keys::uuid[])
 
 -- name: trim_messages
 -- Of the messages that outlived their tasks, a conversation keeps the newest.

@@ -48,6 +48,7 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusa
         *_to_idempotency_arguments(new.idempotency_key),
         *((None, None) if push is None else (push.id, push.to_json())),
         *((None,) * 4 if record is None else (record.kind, record.key, record.fingerprint, record.body)),
+        fragments.encode_names(new.hidden_skills),
     )
 
 

@@ -18,8 +18,8 @@ WITH promise AS (
     WHERE wire_id = $3 AND scope IS NOT DISTINCT FROM $2 AND is_latest AND ended_at <= $14 AND ($16::text IS NULL OR EXISTS (SELECT FROM promise))
     RETURNING key
 ), task AS (
-    INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata, epoch, process, push_configs)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $7, true, $8, $9, $10, CASE WHEN $11::text IS NULL THEN 0 ELSE 1 END, $11, CASE WHEN $18::text IS NULL THEN 0 ELSE 1 END
+    INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata, epoch, process, push_configs, hidden_skills)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $7, true, $8, $9, $10, CASE WHEN $11::text IS NULL THEN 0 ELSE 1 END, $11, CASE WHEN $18::text IS NULL THEN 0 ELSE 1 END, $24
     FROM (SELECT count(*) FROM older) AS after_the_older
     WHERE $16::text IS NULL OR EXISTS (SELECT FROM promise)
     RETURNING key, scope, context_id, state
@@ -108,7 +108,7 @@ SELECT metadata FROM a2a_tasks WHERE key = $1 AND scope IS NOT DISTINCT FROM $2 
 -- name: task_columns
 -- A task with its fragments: the last $1 messages (NULL: all), and its artifacts if $2.
 t.key, t.scope, t.wire_id, t.context_id, t.skill, t.dialect, t.state, t.version, t.last_seq, t.epoch, t.process, t.cancel_requested,
-t.status, t.status_at, t.metadata, history.bodies, artifacts.ids, artifacts.facts, artifacts.parts
+t.status, t.status_at, t.metadata, t.hidden_skills, history.bodies, artifacts.ids, artifacts.facts, artifacts.parts
 
 -- name: fragments
 -- An artifact has the place of its first chunk; its content begins at the last chunk that replaces.

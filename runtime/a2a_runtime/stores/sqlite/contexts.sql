@@ -1,25 +1,35 @@
 -- Conversations and the cleanup.
 
 -- name: load_context
--- Data is as old as its last change; while the conversation has tasks it does not expire.
+-- Data is as old as its last change; while the conversation has tasks it does not expire. Of data without skills (NULL) nobody knows who wrote it.
 SELECT data FROM contexts
 WHERE
     scope = :scope AND context_id = :context_id
+    AND (:hidden = '[]' OR (skills IS NOT NULL AND NOT EXISTS (SELECT value FROM json_each(skills) INTERSECT SELECT value FROM json_each(:hidden))))
     AND (updated_at > :cutoff OR EXISTS (SELECT 1 FROM tasks WHERE tasks.scope = contexts.scope AND tasks.context_id = contexts.context_id));
 
 -- name: put_context
-INSERT INTO contexts (scope, context_id, data, updated_at) VALUES (:scope, :context_id, :data, :now)
-ON CONFLICT (scope, context_id) DO UPDATE SET data = excluded.data, updated_at = excluded.updated_at;
+-- It remembers all skills that have written to it. No row if a hidden one has.
+INSERT INTO contexts (scope, context_id, data, updated_at, skills) VALUES (:scope, :context_id, :data, :now, :skills)
+ON CONFLICT (scope, context_id) DO UPDATE SET
+    data = excluded.data,
+    updated_at = excluded.updated_at,
+    skills = CASE WHEN skills IS NOT NULL THEN (
+        SELECT json_group_array(value) FROM (SELECT value FROM json_each(skills) UNION SELECT value FROM json_each(excluded.skills))
+    ) END
+WHERE :hidden = '[]' OR (skills IS NOT NULL AND NOT EXISTS (SELECT value FROM json_each(skills) INTERSECT SELECT value FROM json_each(:hidden)))
+RETURNING 1 AS written;
 
 -- name: newest_messages
+-- Of a message without a skill (NULL) nobody knows who wrote it.
 SELECT body FROM (
-    SELECT messages.at, messages.task_key, messages.version, messages.n, messages.body
+    SELECT messages.at, messages.task_key, messages.version, messages.n, messages.body, tasks.skill
     FROM tasks INNER JOIN messages ON messages.task_key = tasks.key
     WHERE tasks.scope = :scope AND tasks.context_id = :context_id
     UNION ALL
-    SELECT at, task_key, version, n, body FROM turns WHERE scope = :scope AND context_id = :context_id
+    SELECT at, task_key, version, n, body, skill FROM turns WHERE scope = :scope AND context_id = :context_id
 )
-WHERE at > :cutoff
+WHERE at > :cutoff AND (:hidden = '[]' OR skill NOT IN (SELECT value FROM json_each(:hidden)))
 ORDER BY at DESC, task_key DESC, version DESC, n DESC LIMIT :limit;
 
 -- name: list_scopes
@@ -49,8 +59,8 @@ WHERE ended_at <= :ended_by AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.ta
 ORDER BY ended_at LIMIT :limit;
 
 -- name: keep_messages
-INSERT INTO turns (scope, context_id, at, task_key, version, n, body)
-SELECT tasks.scope, tasks.context_id, messages.at, messages.task_key, messages.version, messages.n, messages.body
+INSERT INTO turns (scope, context_id, at, task_key, version, n, body, skill)
+SELECT tasks.scope, tasks.context_id, messages.at, messages.task_key, messages.version, messages.n, messages.body, tasks.skill
 FROM tasks INNER JOIN messages ON messages.task_key = tasks.key
 WHERE tasks.key IN (SELECT value FROM json_each(:keys)) AND messages.at > :cutoff;
 

@@ -35,7 +35,8 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdG
     key = rows.key
     row = {"key": key, "scope": scope.to_text(), "wire_id": rows.wire_id, "context_id": new.context_id, "skill": new.skill, "dialect": new.dialect}
     run = {"state": INITIAL, "at": now, "epoch": 0 if new.process is None else 1, "process": new.process}
-    db.execute(SQL["add_task"], {**row, **run, "status": rows.status, "metadata": rows.metadata})
+    hidden = fragments.encode_names(new.hidden_skills)
+    db.execute(SQL["add_task"], {**row, **run, "status": rows.status, "metadata": rows.metadata, "hidden_skills": hidden})
     db.execute(SQL["add_message"], (key, 1, 0, now, rows.message))
     db.execute(SQL["add_event"], (key, 1, INITIAL, rows.event))
     if new.idempotency_key is not None:

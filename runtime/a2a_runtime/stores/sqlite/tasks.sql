@@ -1,8 +1,8 @@
 -- Tasks and their events.
 
 -- name: add_task
-INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, active, status_at, status, metadata, epoch, process)
-VALUES (:key, :scope, :wire_id, :context_id, :skill, :dialect, :state, 1, :at, :status, :metadata, :epoch, :process);
+INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, active, status_at, status, metadata, epoch, process, hidden_skills)
+VALUES (:key, :scope, :wire_id, :context_id, :skill, :dialect, :state, 1, :at, :status, :metadata, :epoch, :process, :hidden_skills);
 
 -- name: holder_of_wire_id
 SELECT key, ended_at FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;

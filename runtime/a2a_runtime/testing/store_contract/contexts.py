@@ -4,11 +4,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from a2a_contract.errors import PermissionDeniedError
 from a2a_contract.lifecycle import State
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import TaskChange
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, build_new_task, build_reply, create_task, end_task, load_task
+from a2a_runtime.testing.store_contract.case import (
+    HOUR_SECONDS,
+    SCOPE,
+    StoreCase,
+    build_new_task,
+    build_reply,
+    clean_up,
+    create_task,
+    end_task,
+    load_task,
+)
 
 
 class ContextRules(StoreCase):
@@ -56,6 +72,32 @@ class ContextRules(StoreCase):
         assert await _texts(store) == []
         assert (await load_task(store, other)).key == other.key
 
+    async def test_messages_remember_the_skill_of_their_task(self, store: Store, clock: FakeClock) -> None:
+        """Those of hidden skills are left out before the newest are counted, also when their tasks have expired."""
+        for text, skill in (("1", "echo"), ("2", "pay"), ("3", "echo"), ("4", "audit")):
+            clock.advance(1)
+            await end_task(store, await create_task(store, replace(build_new_task(text=text), skill=skill)))
+        running = await create_task(store, replace(build_new_task(text="5"), skill="pay", hidden_skills=["audit", 'odd " skill']))
+        for _ in range(2):
+            assert await _texts(store) == ["1", "2", "3", "4", "5"]
+            assert await _texts(store, 2, ["pay"]) == ["3", "4"]
+            assert await _texts(store, 100, ["audit", "pay"]) == ["1", "3"]
+            clock.advance(HOUR_SECONDS)
+            await clean_up(store)
+        assert (await load_task(store, running)).hidden_skills == ("audit", 'odd " skill')
+
+    async def test_the_data_of_a_conversation_remembers_all_skills_that_have_written_to_it(self, store: Store) -> None:
+        """A caller who may not use one of them reads nothing and changes nothing."""
+        await store.update_context(SCOPE, "c-1", {"n": 1}, "echo")
+        await store.update_context(SCOPE, "c-1", {"n": 2}, "pay", ["audit"])
+        await store.update_context(SCOPE, "c-1", {"n": 3}, "echo")
+        assert [await store.load_context(SCOPE, "c-1", hidden) for hidden in ([], ["audit"], ["audit", "pay"])] == [{"n": 3}, {"n": 3}, None]
+        with pytest.raises(PermissionDeniedError):
+            await store.update_context(SCOPE, "c-1", {"n": 4}, "echo", ["pay"])
+        assert await store.load_context(SCOPE, "c-1") == {"n": 3}
+        await store.update_context(SCOPE, "c-2", {"n": 1}, "echo", ["pay"])
+        assert await store.load_context(SCOPE, "c-2", ["pay"]) == {"n": 1}
+
     async def test_the_messages_of_a_deleted_task_are_deleted(self, store: Store) -> None:
         """They do not outlive it."""
         task = await create_task(store, build_new_task(text="secret"))
@@ -64,6 +106,9 @@ class ContextRules(StoreCase):
         assert await _texts(store) == ["other"]
 
 
-async def _texts(store: Store, limit: int | None = None) -> list[str | None]:
-    messages = await store.load_conversation(SCOPE, "c-1") if limit is None else await store.load_conversation(SCOPE, "c-1", limit)
+async def _texts(store: Store, limit: int | None = None, hidden_skills: Sequence[str] = ()) -> list[str | None]:
+    if limit is None:
+        messages = await store.load_conversation(SCOPE, "c-1")
+    else:
+        messages = await store.load_conversation(SCOPE, "c-1", limit, hidden_skills)
     return [each.parts[0].text for each in messages]
