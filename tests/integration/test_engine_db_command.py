@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import asyncpg
 import pytest
 from click.testing import CliRunner, Result
 
@@ -13,6 +16,8 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.commands.db import command
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.stores.factory import create_store
+from a2a_runtime.stores.models import TaskQuery
+from a2a_runtime.stores.sqlite.connection import FileLock
 from a2a_runtime.testing.agent import run_agent
 
 
@@ -72,6 +77,73 @@ def test_tasks_and_conversations_are_deleted(url: str) -> None:
     assert len(list_tasks(url)) == 1
     assert run_command(url, "tasks", "delete", "--owner", "ada", "--all").stderr == "deleted 1\n"
     assert list_tasks(url) == []
+
+
+def test_wrong_totals_are_corrected(url: str) -> None:
+    """As after a deployment in which a process of the version before ran beside a new one."""
+    assert run_command(url, "check").stdout == "totals: right\n"
+    asyncio.run(_spoil_totals(url))
+    assert _read_total(url) == 7
+    assert run_command(url, "check").stdout == "totals: 1 corrected\n"
+    assert run_command(url, "check").stdout == "totals: right\n"
+    assert _read_total(url) == 2
+
+
+def test_a_store_is_shrunk(url: str) -> None:
+    """A file gives the space of deleted tasks back, unless an agent runs on it."""
+    run_command(url, "tasks", "delete", "--owner", "ada", "--all")
+    assert run_command(url, "vacuum").exit_code == 0
+    assert len(list_tasks(url)) == 1
+    if url.startswith("sqlite"):
+        path = Path(url.removeprefix("sqlite:///"))
+        with closing(sqlite3.connect(path)) as db:
+            assert db.execute("PRAGMA freelist_count").fetchone() == (0,)
+        lock = FileLock(path)
+        lock.acquire()
+        refused = run_command(url, "vacuum")
+        lock.release()
+        assert (refused.exit_code, "stop it" in refused.stderr) == (2, True)
+
+
+def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
+    """A page of the file has been overwritten."""
+    url = f"sqlite:///{tmp_path / 'tasks.db'}"
+    assert run_command(url, "upgrade").exit_code == 0
+    with closing(sqlite3.connect(tmp_path / "tasks.db")) as db:
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+        (root,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'outbox'").fetchone()
+    with (tmp_path / "tasks.db").open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+    found = run_command(url, "check")
+    assert (found.exit_code, "damaged" in found.stderr) == (2, True)
+
+
+def test_a_store_in_memory_needs_no_maintenance() -> None:
+    """It ends with its process."""
+    assert "ends with its process" in run_command("memory", "check").stderr
+
+
+async def _spoil_totals(url: str) -> None:
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as db, db:
+            db.execute("UPDATE task_totals SET number = number + 5 WHERE scope LIKE '%ada%'")
+        return
+    connection = await asyncpg.connect(url)
+    await connection.execute("INSERT INTO a2a_task_deltas SELECT scope, state, 5 FROM a2a_tasks WHERE scope LIKE '%ada%' LIMIT 1")
+    await connection.close()
+
+
+def _read_total(url: str) -> int:
+    async def read() -> int:
+        store = create_store(url, attach=True)
+        await store.open()
+        (scope,) = [scope for scope in await store.list_scopes() if scope.owner == "ada"]
+        page = await store.list_tasks(scope, TaskQuery())
+        await store.close()
+        return page.total_size
+
+    return asyncio.run(read())
 
 
 @pytest.mark.parametrize("words", [["delete"], ["delete", "x", "--all"], ["delete", "--all"], ["list", "--state", "lost"]], ids=" ".join)

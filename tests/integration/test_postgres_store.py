@@ -13,7 +13,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.models import TaskChange
+from a2a_runtime.stores.models import TaskChange, TaskQuery
 from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, schema, upgrade
 from a2a_runtime.stores.postgres.base import SQL
 from a2a_runtime.stores.postgres.pool import Pool
@@ -26,6 +26,12 @@ pytestmark = pytest.mark.anyio
 SLOW = "SELECT 1 AS n FROM pg_sleep($1)"
 FILL = """INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata)
 SELECT gen_random_uuid(), 'one', gen_random_uuid()::text, 'c', 's', 'd', 'x', 'x', false, '', 0, '' FROM generate_series(1, $1::integer)"""
+LIVES = (
+    [State.COMPLETED],
+    [State.WORKING, State.FAILED],
+    [State.INPUT_REQUIRED, State.SUBMITTED, State.COMPLETED],
+    [State.AUTH_REQUIRED, State.CANCELED],
+)
 BY_KEY = ("update_task", "load_head", "lock_metadata", "put_config", "delete_config")
 BY_NAME = ("create_task", "load_task", "get_version", "lock_task", "request_cancel", "load_config", "list_configs", "list_failed_configs")
 INDEX_OF = dict.fromkeys(BY_KEY, "a2a_tasks_pkey") | dict.fromkeys(BY_NAME, "a2a_tasks_called")
@@ -258,3 +264,46 @@ async def test_a_task_is_found_by_its_own_index(pool: Pool, size: int) -> None:
             plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE {name} ({arguments})"))
             await connection.execute(f"DEALLOCATE {name}")
             assert re.findall(r"Scan using (a2a_tasks_\w+)", plan) == [index], name
+
+
+@pytest.mark.parametrize(("name", "index"), [("list_states", "a2a_tasks_state_page"), ("list_context", "a2a_tasks_context_page")])
+async def test_a_page_reads_its_index_in_order(pool: Pool, name: str, index: str) -> None:
+    """Of thousands of tasks of a caller, a cached plan reads as many as the page has, and sorts no others."""
+    async with pool.transaction() as connection:
+        await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        await connection.execute(FILL, 5_000)
+        await connection.execute("ANALYZE a2a_tasks")
+        arguments = ", ".join(["NULL"] * max(int(number) for number in re.findall(r"\$(\d+)", SQL[name])))
+        await connection.execute(f"PREPARE page AS {SQL[name]}")
+        plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN EXECUTE page ({arguments})"))
+        page = plan[plan.index("CTE page") :]
+        assert re.search(rf"Limit .*\n *->  Index (Only )?Scan using {index} ", page), plan
+
+
+async def test_totals_are_right_after_concurrent_changes(postgres_url: str) -> None:
+    """Processes create, change and delete tasks of one caller while others fold and correct the totals."""
+    stores = [PostgresStore(postgres_url, StoreOptions(retention_seconds=0)) for _ in range(3)]
+    for store in stores:
+        await store.open()
+
+    async def live(n: int) -> None:
+        store = stores[n % 3]
+        for _ in range(8):
+            task = await create_task(store)
+            for state in LIVES[n % 4]:
+                await store.update_task(SCOPE, task.key, TaskChange(state=state))
+            if n % 3 == 0:
+                await store.delete_task(SCOPE, task.wire_id)
+
+    async def maintain(store: PostgresStore) -> int:
+        for _ in range(10):
+            await store.delete_expired(2)
+            assert await store.correct_totals() == 0
+        return 10
+
+    await asyncio.gather(*map(live, range(24)), *map(maintain, stores))
+    while await stores[0].delete_expired():
+        pass
+    assert [(await store.list_tasks(SCOPE, TaskQuery())).total_size for store in stores] == [0, 0, 0]
+    for store in stores:
+        await store.close()

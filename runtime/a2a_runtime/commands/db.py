@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -19,7 +19,7 @@ from a2a_runtime.clock import to_millis, to_rfc3339
 from a2a_runtime.commands import CommandError
 from a2a_runtime.project.loader import ProjectConfigError, read_store_setting
 from a2a_runtime.settings import PREFIX
-from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.base import MaintainedStore, Store
 from a2a_runtime.stores.factory import create_store
 from a2a_runtime.stores.models import StoredTask, TaskQuery
 
@@ -29,6 +29,7 @@ _PAGE_SIZE = 100
 _EXAMPLES = """\b
 Examples:
   a2a-gen db upgrade --store postgresql://agent@db/agent
+  a2a-gen db check --store sqlite:///tasks.db
   a2a-gen db tasks list --owner ada --state working
   a2a-gen db tasks delete --owner ada --all"""
 
@@ -135,6 +136,50 @@ def upgrade(url: str) -> None:
         return "up to date"
 
     click.echo(_run(upgrade_schema()))
+
+
+@command.command()
+@_store_option
+def check(url: str) -> None:
+    """Check the store and correct its totals.
+
+    Checks the structure of a SQLite file, and counts all tasks: totals of lists that are wrong are corrected. The agent may run meanwhile.
+    """
+
+    async def check_store(store: MaintainedStore) -> tuple[Sequence[str], int]:
+        return await store.find_damage(), await store.correct_totals()
+
+    damage, corrected = _maintain(url, check_store)
+    click.echo(f"totals: {f'{corrected} corrected' if corrected else 'right'}")
+    if damage:
+        raise CommandError(f"{url}: damaged ({'; '.join(damage)}); stop the agent, keep a copy, then restore a backup")
+
+
+@command.command()
+@_store_option
+def vacuum(url: str) -> None:
+    """Shrink the store after a large deletion.
+
+    Writes a SQLite file anew without the space of deleted tasks, which new tasks would use otherwise; stop the agent first. In Postgres it makes that
+    space free for new rows while the agent runs, and the files keep their size.
+    """
+    _maintain(url, lambda store: store.vacuum())
+
+
+def _maintain(url: str, work: Callable[[MaintainedStore], Awaitable[T]]) -> T:
+    """Run a function on a store that outlives its process."""
+    store = create_store(url, attach=True)
+    if not isinstance(store, MaintainedStore):
+        raise click.UsageError(f"--store: {url!r} ends with its process; give the URL of a file or a database")
+
+    async def maintain() -> T:
+        await store.open()
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return _run(maintain())
 
 
 @tasks.command("list")

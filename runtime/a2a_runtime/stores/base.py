@@ -294,3 +294,28 @@ class Store(TaskStore, ContextStore, EventLog, RunStore, PushConfigStore, Outbox
         Tasks come first, except those with pending deliveries, then messages and contexts.
         """
         ...
+
+
+@runtime_checkable
+class MaintainedStore(Protocol):
+    """A store that outlives its process: a file or a database, which an operator checks and shrinks."""
+
+    async def open(self) -> None:
+        """Prepare the store for its first call."""
+        ...
+
+    async def close(self) -> None:
+        """Finish pending calls and release all resources."""
+        ...
+
+    async def find_damage(self) -> Sequence[str]:
+        """Check the structure of the database, where it can be checked, and return what is wrong."""
+        ...
+
+    async def correct_totals(self) -> int:
+        """Count all tasks, correct the kept totals of lists, and return how many were wrong. Writes go on meanwhile."""
+        ...
+
+    async def vacuum(self) -> None:
+        """Return free space to the disk, or to the tables."""
+        ...

@@ -108,6 +108,11 @@ class TaskQuery:
     history_length: int | None = None
     include_artifacts: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Return whether the list has at most a filter by state: stores keep the numbers of these tasks, and count all others."""
+        return self.context_id is None and self.changed_after is None
+
 
 @struct
 class LoggedEvent:
@@ -178,7 +183,10 @@ class CreateResult:
 
 @struct
 class TaskPage:
-    """One page of tasks, newest status first. A task that changes in the meantime moves to the front; ``changed_after`` finds those."""
+    """One page of tasks, newest status first. A task that changes in the meantime moves to the front; ``changed_after`` finds those.
+
+    The total of a list that is not plain is counted for its first page; the page tokens carry it to the others.
+    """
 
     tasks: Sequence[StoredTask]
     next_page_token: str

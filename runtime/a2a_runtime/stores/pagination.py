@@ -11,7 +11,7 @@ import binascii
 import json
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic_core import from_json
 
@@ -79,21 +79,32 @@ def check_page_size(page_size: int, history_length: int | None = None) -> None:
         raise invalid_param_error("historyLength", f"must not be negative, as {history_length} is")
 
 
-def parse_task_token(query: TaskQuery) -> tuple[int, str] | None:
+class TaskPosition(NamedTuple):
+    """Position after a task in a list of tasks, and the total of the list if it was counted."""
+
+    at: int
+    key: str
+    total_size: int | None = None
+
+
+def parse_task_token(query: TaskQuery) -> TaskPosition | None:
     """Return the position where a list of tasks continues; ``None`` for the first page."""
     check_page_size(query.page_size, query.history_length)
     if not query.page_token:
         return None
     match parse_page_token(query.page_token, query.context_id, query.state, query.changed_after):
         case (int(at), str(key)):
-            return at, key
+            return TaskPosition(at, key)
+        case (int(at), str(key), int(total_size)) if total_size >= 0:
+            return TaskPosition(at, key, total_size)
         case _:
             raise _foreign_token_error()
 
 
-def encode_task_token(query: TaskQuery, at: int, key: str) -> str:
-    """Encode the position after a task in a list of tasks."""
-    return encode_page_token((at, key), query.context_id, query.state, query.changed_after)
+def encode_task_token(query: TaskQuery, position: TaskPosition) -> str:
+    """Encode a position in a list of tasks."""
+    total = () if position.total_size is None else (position.total_size,)
+    return encode_page_token((position.at, position.key, *total), query.context_id, query.state, query.changed_after)
 
 
 def build_task_page(
@@ -101,7 +112,8 @@ def build_task_page(
 ) -> TaskPage:
     """Build a page from its rows and one more, if there is one: then the token continues after the last row of the page."""
     page = found[: query.page_size]
-    token = encode_task_token(query, *get_position(page[-1])) if len(found) > len(page) else ""
+    carried = None if query.is_plain else total_size
+    token = encode_task_token(query, TaskPosition(*get_position(page[-1]), carried)) if len(found) > len(page) else ""
     return TaskPage([load(row) for row in page], token, total_size)
 
 

@@ -97,7 +97,7 @@ class SqlStore(ABC):
 
         async def delete(transaction: SqlTransaction) -> bool:
             keys = [row["key"] for row in await transaction.fetch("lock_task", scope=scope.to_text(), wire_id=wire_id)]
-            await transaction.fetch("delete_tasks", keys=keys)
+            await _delete_tasks(transaction, keys)
             return bool(keys)
 
         return await self._transact(delete)
@@ -142,7 +142,7 @@ class SqlStore(ABC):
 
         async def delete(transaction: SqlTransaction) -> int:
             keys = [row["key"] for row in await transaction.fetch("lock_tasks", **where)]
-            await transaction.fetch("delete_tasks", keys=keys)
+            await _delete_tasks(transaction, keys)
             await transaction.fetch("delete_messages", **where)
             await transaction.fetch("delete_contexts", **where)
             return len(keys)
@@ -161,15 +161,20 @@ class SqlStore(ABC):
             if keys:
                 await transaction.fetch("keep_messages", keys=keys, cutoff=cutoff)
                 await transaction.fetch("trim_messages", keys=keys, keep=self._options.max_conversation_messages)
-                await transaction.fetch("delete_tasks", keys=keys)
+                await _delete_tasks(transaction, keys)
                 return len(keys)
             messages = await transaction.fetch("delete_old_messages", cutoff=cutoff, limit=limit)
             contexts = await transaction.fetch("delete_old_contexts", cutoff=cutoff, limit=limit)
             await transaction.fetch("delete_old_leases", now=self._shared_millis())
             await transaction.fetch("delete_old_counts", now=self._shared_millis())
+            await transaction.fetch("delete_empty_totals")
             return len(messages) + len(contexts)
 
         return await self._transact(delete)
+
+    async def correct_totals(self) -> int:
+        """Count all tasks, correct the kept totals of lists, and return how many were wrong. Writes go on meanwhile."""
+        return len(await self._execute("correct_totals"))
 
     # Runs
 
@@ -318,6 +323,12 @@ class SqlStore(ABC):
         now = self._shared_millis()
         (row,) = await self._execute("count", key=key, now=now, until=now + round(seconds * 1000))
         return WindowCount(row["number"], (row["until"] - now) / 1000)
+
+
+async def _delete_tasks(transaction: SqlTransaction, keys: Sequence[object]) -> None:
+    """Delete tasks whose rows are locked."""
+    await transaction.fetch("remove_from_totals", keys=keys)
+    await transaction.fetch("delete_tasks", keys=keys)
 
 
 async def _lock_task(transaction: SqlTransaction, scope: TaskScope, wire_id: str) -> object:

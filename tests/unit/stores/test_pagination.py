@@ -13,16 +13,18 @@ from a2a_contract.lifecycle import State
 from a2a_runtime.clock import to_datetime
 from a2a_runtime.stores import pagination
 from a2a_runtime.stores.models import TaskQuery
+from a2a_runtime.stores.pagination import TaskPosition
 
+KEYS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 FILTERS = [TaskQuery(), TaskQuery(context_id="c"), TaskQuery(context_id=""), TaskQuery(state=State.FAILED), TaskQuery(changed_after=to_datetime(1))]
 
 
-@given(at=st.integers(0, 2**62), key=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
-def test_a_position_is_restored(at: int, key: str) -> None:
+@given(at=st.integers(0, 2**62), key=KEYS, total=st.none() | st.integers(0, 2**62))
+def test_a_position_is_restored(at: int, key: str, total: int | None) -> None:
     """A token contains its position, and is safe in a URL."""
     for query in FILTERS:
-        token = pagination.encode_task_token(query, at, key)
-        assert pagination.parse_task_token(TaskQuery(query.context_id, query.state, query.changed_after, page_token=token)) == (at, key)
+        token = pagination.encode_task_token(query, TaskPosition(at, key, total))
+        assert pagination.parse_task_token(TaskQuery(query.context_id, query.state, query.changed_after, page_token=token)) == (at, key, total)
         assert token.replace("-", "").replace("_", "").isalnum()
 
 
@@ -35,11 +37,11 @@ def test_an_empty_token_is_the_first_page() -> None:
 @pytest.mark.parametrize("made_for", FILTERS, ids=range(len(FILTERS)))
 def test_a_token_is_bound_to_its_filter(made_for: TaskQuery) -> None:
     """It is refused with any other filter; the page size may change."""
-    token = pagination.encode_task_token(made_for, 1, "k")
+    token = pagination.encode_task_token(made_for, TaskPosition(1, "k"))
     for query in FILTERS:
         next_page = TaskQuery(query.context_id, query.state, query.changed_after, page_size=7, page_token=token)
         if query == made_for:
-            assert pagination.parse_task_token(next_page) == (1, "k")
+            assert pagination.parse_task_token(next_page) == (1, "k", None)
         else:
             with pytest.raises(InvalidParamsError):
                 pagination.parse_task_token(next_page)
@@ -68,6 +70,7 @@ FORGED = {
     "a very long number": f'["HASH",1{"0" * 5000},"k"]',
     "a lone surrogate": r'["HASH",1,"\ud800"]',
     "a null character": r'["HASH",1,"\u0000"]',
+    "a negative total": '["HASH",1,"k",-1]',
     "NaN": '["HASH",NaN,"k"]',
 }
 
@@ -75,7 +78,7 @@ FORGED = {
 @pytest.mark.parametrize("text", FORGED.values(), ids=FORGED.keys())
 def test_a_forged_position_is_refused(text: str) -> None:
     """Even with the right hash of the filters, which is no secret."""
-    filter_hash = pagination.decode_page_token(pagination.encode_task_token(TaskQuery(), 1, "k"))[0]
+    filter_hash = pagination.decode_page_token(pagination.encode_task_token(TaskQuery(), TaskPosition(1, "k")))[0]
     token = base64.urlsafe_b64encode(text.replace("HASH", str(filter_hash)).encode()).decode().rstrip("=")
     with pytest.raises(InvalidParamsError) as caught:
         pagination.parse_task_token(TaskQuery(page_token=token))

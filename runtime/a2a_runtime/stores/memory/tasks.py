@@ -113,11 +113,13 @@ class MemoryTasks(MemoryBase):
         index = self._index.scopes.get(scope)
         if index is None:
             return TaskPage([], "", 0)
-        if query.changed_after is None and query.context_id is None:
+        if query.is_plain:
             total_size = index.count(query.state)
+        elif position is not None and position.total_size is not None:
+            total_size = position.total_size
         else:
             total_size = sum(1 for _ in self._iter_matching(scope, query, None))
-        found = list(islice(self._iter_matching(scope, query, position[0] if position else None), query.page_size + 1))
+        found = list(islice(self._iter_matching(scope, query, position.at if position else None), query.page_size + 1))
         load = partial(MemoryTask.to_stored_task, history_length=query.history_length, include_artifacts=query.include_artifacts)
         return pagination.build_task_page(query, found, total_size, load, attrgetter("position", "key"))
 

@@ -52,7 +52,7 @@ def _compile_statements(*files: str) -> dict[str, Statement]:
     return {name: compile_statement(expand(text)) for name, text in sections.items()}
 
 
-STATEMENTS = _compile_statements("tasks.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
+STATEMENTS = _compile_statements("tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
 SQL = {name: statement.text for name, statement in STATEMENTS.items()}
 
 

@@ -53,6 +53,10 @@ DELETE FROM a2a_messages WHERE scope = :scope AND (:context_id::text IS NULL OR 
 -- name: delete_contexts
 DELETE FROM a2a_contexts WHERE scope = :scope AND (:context_id::text IS NULL OR context_id = :context_id)
 
+-- name: vacuum
+-- Outside of a transaction.
+VACUUM (ANALYZE) a2a_tasks, a2a_messages, a2a_chunks, a2a_events, a2a_records, a2a_promises, a2a_push_configs, a2a_outbox, a2a_contexts, a2a_task_totals, a2a_task_deltas
+
 -- name: lock_cleanup
 -- One process at a time; no row while another one has the lock. It ends with the transaction, so a process that hangs keeps it no longer than its
 -- connection.

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from a2a_contract.errors import TaskNotFoundError
 from a2a_runtime.stores.models import ClaimedRun
 from a2a_runtime.stores.postgres import schema
-from a2a_runtime.stores.postgres.base import STATEMENTS, parse_key
+from a2a_runtime.stores.postgres.base import SQL, STATEMENTS, parse_key
 from a2a_runtime.stores.postgres.notifier import PostgresNotifier
 from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
 from a2a_runtime.stores.postgres.tasks import PostgresTasks
+from a2a_runtime.stores.sql_store import SqlTransaction
+
+_MAX_FOLDED_DELTAS = 5_000
+_MAX_VACUUM_SECONDS = 24 * 3600.0
 
 
 class PostgresStore(PostgresTasks):
@@ -44,6 +50,32 @@ class PostgresStore(PostgresTasks):
         try:
             statement = STATEMENTS["mark_suspect"]
             await pool.fetch(statement.text, *statement.arrange({"process": process, "key": key}))
+        finally:
+            await pool.close()
+
+    async def delete_expired(self, limit: int = 100) -> int:
+        """Add the differences that changes have left to the totals, in short transactions, then delete a batch of what has expired."""
+
+        async def fold(transaction: SqlTransaction) -> bool:
+            if not await transaction.fetch("lock_cleanup"):
+                return False
+            (row,) = await transaction.fetch("fold_deltas", limit=_MAX_FOLDED_DELTAS)
+            return bool(row["folded"] == _MAX_FOLDED_DELTAS)
+
+        while await self._transact(fold):
+            pass
+        return await super().delete_expired(limit)
+
+    async def find_damage(self) -> Sequence[str]:
+        """Find nothing: the server checks its files by itself."""
+        return ()
+
+    async def vacuum(self) -> None:
+        """Make the space of deleted rows free for new ones, as the server does by itself from time to time. Nothing waits for it."""
+        pool = Pool(self._pool.dsn, PoolSettings(size=1, statement_seconds=_MAX_VACUUM_SECONDS))
+        await pool.open()
+        try:
+            await pool.fetch(SQL["vacuum"])
         finally:
             await pool.close()
 

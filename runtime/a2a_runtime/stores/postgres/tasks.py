@@ -24,6 +24,8 @@ from a2a_runtime.stores.postgres.base import SQL, PostgresBase, TaskNames, parse
 Arguments = tuple[object, ...]
 """Arguments of a statement, in the order of their numbers."""
 
+_FIRST_PAGE = pagination.TaskPosition(1 << 62, str(UUID(int=0)))
+_ACTIVE_STATES = [*lifecycle.ACTIVE]
 _MAX_ATTEMPTS = 16  # of a write that no rule forbids, but that did not see all rows when it began
 
 
@@ -74,6 +76,7 @@ def to_update_arguments(key: UUID, scope: str, change: TaskChange, rows: ChangeR
         *_to_columns(2, rows.events),
         *_to_columns(4, [(record.kind, record.key, record.fingerprint, record.body) for record in change.records]),
         *_to_idempotency_arguments(change.idempotency_key),
+        None if state is None else _ACTIVE_STATES,
     )
 
 
@@ -160,21 +163,27 @@ class PostgresTasks(PostgresBase):
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
-        at, key = pagination.parse_task_token(query) or (None, None)
-        after = None if query.changed_after is None else to_millis(query.changed_after)
+        position = pagination.parse_task_token(query) or _FIRST_PAGE
+        oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
+        states = [*State] if query.state is None else [query.state]
+        where, after = (query.history_length, query.include_artifacts, scope.to_text()), (position.at, position.key)
         try:
-            found = await self._pool.fetch(
-                SQL["list_tasks"],
-                *(query.history_length, query.include_artifacts),
-                *(scope.to_text(), query.context_id, query.state, after),
-                *(at, key, query.page_size + 1),
-            )
+            if query.context_id is None:
+                active = [state for state in states if lifecycle.is_active(state)]
+                found = await self._pool.fetch(SQL["list_states"], *where, states, oldest, *after, query.is_plain, active, query.page_size + 1)
+            else:
+                found = await self._pool.fetch(SQL["list_context"], *where, query.context_id, states, oldest, *after, query.page_size + 1)
         except asyncpg.DataError as error:
-            if at is None:  # no token was sent that could be invalid
+            if not query.page_token:
                 raise
             raise pagination.invalid_token_error() from error
+        total_size = found[0]["total"] if query.is_plain else position.total_size
+        if total_size is None:
+            section, context = ("count_states", {}) if query.context_id is None else ("count_context", {"context_id": query.context_id})
+            (counted,) = await self._fetch(section, scope=scope.to_text(), states=states, oldest=oldest, **context)
+            total_size = counted["total"]
         rows = [row for row in found if row["key"] is not None]
-        return pagination.build_task_page(query, rows, found[0]["total"], to_stored_task, lambda row: (row["status_at"], str(row["key"])))
+        return pagination.build_task_page(query, rows, total_size, to_stored_task, lambda row: (row["status_at"], str(row["key"])))
 
     async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""

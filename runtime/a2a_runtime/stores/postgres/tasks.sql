@@ -16,7 +16,9 @@ WITH promise AS (
 ), older AS (
     UPDATE a2a_tasks SET is_latest = false
     WHERE wire_id = $3 AND scope IS NOT DISTINCT FROM $2 AND is_latest AND ended_at <= $14 AND ($16::text IS NULL OR EXISTS (SELECT FROM promise))
-    RETURNING key
+    RETURNING key, state
+), delta AS (
+    INSERT INTO a2a_task_deltas (scope, state, number) SELECT $2, state, -1 FROM older
 ), task AS (
     INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata, epoch, process, push_configs, hidden_skills)
     SELECT $1, $2, $3, $4, $5, $6, $7, $7, true, $8, $9, $10, CASE WHEN $11::text IS NULL THEN 0 ELSE 1 END, $11, CASE WHEN $18::text IS NULL THEN 0 ELSE 1 END, $24
@@ -48,7 +50,7 @@ FROM a2a_promises p JOIN a2a_tasks t ON t.key = p.task
 WHERE p.scope = $1 AND p.context_id = $2 AND p.promise_key = $3
 
 -- name: update_task
--- $6 the allowed states before, $9 true if the task ends, $10 true if a process must run it from now on (NULL: unchanged).
+-- $27 the active states if the state changes, $6 the allowed states before, $9 true if the task ends, $10 true if a process must run it from now on (NULL: unchanged).
 -- Push configurations are counted because this statement sees them as of its start, which may be before it got the lock of the row.
 WITH task AS (
     UPDATE a2a_tasks t SET
@@ -94,6 +96,10 @@ WITH task AS (
 ), promise AS (
     INSERT INTO a2a_promises (scope, context_id, promise_key, request_hash, task)
     SELECT scope, $24, $25, $26, key FROM task WHERE $25::text IS NOT NULL
+), delta AS (
+    INSERT INTO a2a_task_deltas (scope, state, number)
+    SELECT scope, moved.state, moved.number FROM task, LATERAL (VALUES (task.state, 1), (task.state_before, -1)) AS moved (state, number)
+    WHERE task.state <> task.state_before AND moved.state <> ALL ($27::text[])
 )
 SELECT task.version, task.state, task.state_before, task.last_seq, task.had_ended FROM (SELECT) AS one LEFT JOIN task ON true
 
@@ -134,22 +140,6 @@ FROM (SELECT) AS one LEFT JOIN a2a_tasks t ON t.wire_id = $4 AND t.scope IS NOT 
 
 -- name: load_tasks
 SELECT {task_columns} FROM a2a_tasks t {fragments} WHERE t.key = ANY ($3::uuid[])
-
--- name: list_tasks
--- The page and the total of one snapshot. One row more than the page means that there is another page; without tasks there is one row with the total.
-WITH page AS MATERIALIZED (
-    SELECT key, status_at FROM a2a_tasks
-    WHERE {listed} AND ($7::bigint IS NULL OR (status_at, key) < ($7, $8::uuid))
-    ORDER BY status_at DESC, key DESC LIMIT $9
-), total AS (
-    SELECT count(*) AS tasks FROM a2a_tasks WHERE {listed}
-)
-SELECT total.tasks AS total, {task_columns}
-FROM total LEFT JOIN page ON true LEFT JOIN a2a_tasks t ON t.key = page.key {fragments}
-ORDER BY page.status_at DESC, page.key DESC
-
--- name: listed
-scope = $3 AND is_latest AND ($4::text IS NULL OR context_id = $4) AND ($5::text IS NULL OR state = $5) AND ($6::bigint IS NULL OR status_at >= $6)
 
 -- name: get_version
 SELECT version FROM a2a_tasks WHERE wire_id = :wire_id AND scope IS NOT DISTINCT FROM :scope AND is_latest

@@ -34,7 +34,7 @@ class SqliteTransaction:
 
 
 class SqliteBase(SqlStore):
-    """An SQLite store with a thread for writes, one for reads, and one for lists, which take long and must not delay the reads of a send."""
+    """An SQLite store with threads for writes, reads, lists and counts: what takes longer does not delay the reads of a send."""
 
     def __init__(self, path: str | Path, options: StoreOptions = DEFAULT_OPTIONS) -> None:
         super().__init__(options)
@@ -42,6 +42,7 @@ class SqliteBase(SqlStore):
         self._writer: ConnectionThread | None = None
         self._reader: ConnectionThread | None = None
         self._lister: ConnectionThread | None = None
+        self._counter: ConnectionThread | None = None
 
     async def _write(self, call: DatabaseCall[T]) -> T:
         return await self._require_open(self._writer).run(call)

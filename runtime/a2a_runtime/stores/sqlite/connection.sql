@@ -21,6 +21,15 @@ PRAGMA user_version;
 -- name: holds_tables
 SELECT count(*) FROM sqlite_schema;
 
+-- name: quick_check
+PRAGMA quick_check;
+
+-- name: vacuum
+VACUUM;
+
+-- name: truncate_log
+PRAGMA wal_checkpoint (TRUNCATE);
+
 -- name: begin_write
 -- As a writer from the start: a transaction that becomes one later fails if another process has written in the meantime.
 BEGIN IMMEDIATE;

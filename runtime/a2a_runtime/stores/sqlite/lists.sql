@@ -1,28 +1,48 @@
--- Pages of tasks, newest status first: one statement for each index. The state of tasks of a conversation is checked row by row, because conversations are short.
-
--- name: page_of_all
-SELECT * FROM tasks
-WHERE scope = :scope AND retired = 0 AND status_at >= :oldest AND (status_at, key) < (:at, :key)
-ORDER BY status_at DESC, key DESC LIMIT :limit;
-
--- name: count_of_all
-SELECT count(*) FROM tasks WHERE scope = :scope AND retired = 0 AND status_at >= :oldest;
+-- Lists of tasks, newest status first, and their totals. A page costs its length, in a file of any size.
 
 -- name: page_of_state
-SELECT * FROM tasks
+-- Of one state; a list of all states merges these.
+SELECT key, status_at FROM tasks INDEXED BY tasks_by_state
 WHERE scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest AND (status_at, key) < (:at, :key)
 ORDER BY status_at DESC, key DESC LIMIT :limit;
 
--- name: count_of_state
-SELECT count(*) FROM tasks WHERE scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest;
-
 -- name: page_of_context
-SELECT * FROM tasks INDEXED BY tasks_by_context
+SELECT key, status_at FROM tasks INDEXED BY tasks_by_context
 WHERE
     scope = :scope AND context_id = :context_id AND retired = 0 AND (:state IS NULL OR state = :state)
     AND status_at >= :oldest AND (status_at, key) < (:at, :key)
 ORDER BY status_at DESC, key DESC LIMIT :limit;
 
+-- name: total_of_state
+SELECT coalesce(sum(number), 0) FROM task_totals WHERE scope = :scope AND state = :state;
+
+-- name: count_of_state
+SELECT count(*) FROM tasks INDEXED BY tasks_by_state WHERE scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest;
+
 -- name: count_of_context
 SELECT count(*) FROM tasks INDEXED BY tasks_by_context
 WHERE scope = :scope AND context_id = :context_id AND retired = 0 AND (:state IS NULL OR state = :state) AND status_at >= :oldest;
+
+-- name: add_to_total
+INSERT INTO task_totals (scope, state, number) VALUES (?, ?, ?) ON CONFLICT (scope, state) DO UPDATE SET number = number + excluded.number;
+
+-- name: remove_from_totals
+-- Before these tasks are deleted.
+INSERT INTO task_totals (scope, state, number)
+SELECT scope, state, -count(*) FROM tasks WHERE key IN (SELECT value FROM json_each(:keys)) AND retired = 0 AND active = 0 GROUP BY scope, state
+ON CONFLICT (scope, state) DO UPDATE SET number = number + excluded.number;
+
+-- name: delete_empty_totals
+DELETE FROM task_totals WHERE number = 0;
+
+-- name: correct_totals
+-- One row for each total that was wrong.
+INSERT INTO task_totals (scope, state, number)
+SELECT scope, state, sum(number) FROM (
+    SELECT scope, state, count(*) AS number FROM tasks WHERE retired = 0 AND active = 0 GROUP BY scope, state
+    UNION ALL
+    SELECT scope, state, -number FROM task_totals
+)
+WHERE true GROUP BY scope, state HAVING sum(number) <> 0
+ON CONFLICT (scope, state) DO UPDATE SET number = number + excluded.number
+RETURNING scope, state;

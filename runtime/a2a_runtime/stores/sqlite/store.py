@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -49,11 +50,13 @@ class SqliteStore(SqliteTasks):
             if self._lock is not None:
                 self._end_leases(writer)
             reader = undo.enter_context(closing(connect(self.path, read_only=True)))
-            lister = connect(self.path, read_only=True)
+            lister = undo.enter_context(closing(connect(self.path, read_only=True)))
+            counter = connect(self.path, read_only=True)
             undo.pop_all()
         self._writer = ConnectionThread(self.path, writer, writes=True, fail_point=self._options.fail_point)
         self._reader = ConnectionThread(self.path, reader, writes=False)
         self._lister = ConnectionThread(self.path, lister, writes=False)
+        self._counter = ConnectionThread(self.path, counter, writes=False)
 
     def _end_leases(self, writer: sqlite3.Connection) -> None:
         try:
@@ -61,9 +64,31 @@ class SqliteStore(SqliteTasks):
         except sqlite3.Error as error:
             raise to_unavailable_error(self.path, error) from error
 
+    async def find_damage(self) -> Sequence[str]:
+        """Check the structure of the file; it takes as long as reading all of it."""
+        found = await self._require_open(self._counter).run(lambda db: [str(row[0]) for row in db.execute(SQL["quick_check"])])
+        return [] if found == ["ok"] else found
+
+    async def vacuum(self) -> None:
+        """Write the file anew without its free pages. It takes seconds per gigabyte, so no other process may run on the file."""
+        await asyncio.to_thread(self._vacuum)
+
+    def _vacuum(self) -> None:
+        lock = FileLock(self.path)
+        if self._lock is None:
+            lock.acquire()
+        try:
+            with closing(connect(self.path)) as connection:
+                connection.execute(SQL["vacuum"])
+                connection.execute(SQL["truncate_log"])
+        except sqlite3.Error as error:
+            raise to_unavailable_error(self.path, error) from error
+        finally:
+            lock.release()
+
     async def close(self) -> None:
         """Finish pending calls and release the file."""
-        for thread in (self._lister, self._reader, self._writer):
+        for thread in (self._counter, self._lister, self._reader, self._writer):
             if thread is not None:
                 await thread.close()
         if self._lock is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
-from a2a_contract.lifecycle import INITIAL
+from a2a_contract.lifecycle import INITIAL, State
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_millis
@@ -19,7 +20,7 @@ from a2a_runtime.stores.sqlite.base import SqliteBase, load_by_key, load_stored_
 from a2a_runtime.stores.sqlite.connection import SQL
 
 _PLACES_PER_VERSION = 1 << 20  # more than the artifacts of one call
-_FIRST_PAGE = (1 << 62, "")
+_FIRST_PAGE = pagination.TaskPosition(1 << 62, "")
 
 
 def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdGenerator, options: StoreOptions) -> CreateResult:
@@ -62,6 +63,9 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
     rows = changes.build_change_rows(change, fragments.encode_ids(task["wire_id"], task["context_id"]).joined, at)
     events = rows.number_events(task["last_seq"], head.state)
     _update_task(db, task, change, rows.status, at, task["last_seq"] + len(events))
+    if change.state is not None and change.state is not head.state:
+        moved = ((change.state, 1), (head.state, -1))
+        db.executemany(SQL["add_to_total"], [(scope.to_text(), state, number) for state, number in moved if not lifecycle.is_active(state)])
     _insert_rows(db, task, change, rows, at)
     db.executemany(SQL["add_event"], [(key, event.seq, event.state, event.body) for event in events])
     if change.idempotency_key is not None:
@@ -127,6 +131,7 @@ def _release_wire_id(db: sqlite3.Connection, scope: TaskScope, wire_id: str, end
     if holder["ended_at"] is None or holder["ended_at"] > ended_by:
         raise TaskIdInUseError(details={"task_id": wire_id})
     db.execute(SQL["retire"], {"key": holder["key"]})
+    db.execute(SQL["add_to_total"], (scope.to_text(), holder["state"], -1))
 
 
 class SqliteTasks(SqliteBase):
@@ -153,15 +158,40 @@ class SqliteTasks(SqliteBase):
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
-        at, key = pagination.parse_task_token(query) or _FIRST_PAGE
+        at, key, total_size = pagination.parse_task_token(query) or _FIRST_PAGE
         oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
-        where = {"scope": scope.to_text(), "context_id": query.context_id, "state": query.state, "oldest": oldest, "at": at, "key": key}
-        kind = "context" if query.context_id is not None else "state" if query.state is not None else "all"
+        states = [*State] if query.state is None else [query.state]
+        where = {"scope": scope.to_text(), "context_id": query.context_id, "oldest": oldest, "at": at, "key": key}
+        if not query.is_plain and total_size is None:
+            total_size = await self._require_open(self._counter).run(partial(_count_tasks, query=query, where=where, states=states))
 
         def page(db: sqlite3.Connection) -> TaskPage:
-            rows = db.execute(SQL[f"page_of_{kind}"], {**where, "limit": query.page_size + 1}).fetchall()
-            load = partial(load_stored_task, db, history_length=query.history_length, include_artifacts=query.include_artifacts)
-            total_size = db.execute(SQL[f"count_of_{kind}"], where).fetchone()[0]
-            return pagination.build_task_page(query, rows, total_size, load, itemgetter("status_at", "key"))
+            section = "page_of_state" if query.context_id is None else "page_of_context"
+            each = states if query.context_id is None else [query.state]
+            rows = [row for state in each for row in db.execute(SQL[section], {**where, "state": state, "limit": query.page_size + 1})]
+            found = sorted(rows, key=_GET_POSITION, reverse=True)[: query.page_size + 1]
+            total = _sum_totals(db, where, states) if total_size is None else total_size
+            return pagination.build_task_page(query, found, total, partial(_load_listed, db, query=query), _GET_POSITION)
 
         return await self._require_open(self._lister).run(page)
+
+
+_GET_POSITION = itemgetter("status_at", "key")
+
+
+def _load_listed(db: sqlite3.Connection, position: sqlite3.Row, query: TaskQuery) -> StoredTask:
+    row = db.execute(SQL["load_by_key"], {"key": position["key"]}).fetchone()
+    return load_stored_task(db, row, query.history_length, include_artifacts=query.include_artifacts)
+
+
+def _sum_totals(db: sqlite3.Connection, where: Mapping[str, object], states: Sequence[State]) -> int:
+    """Sum the kept totals, and count the active tasks."""
+    sections = [("count_of_state" if lifecycle.is_active(state) else "total_of_state", state) for state in states]
+    return sum([db.execute(SQL[section], {**where, "state": state}).fetchone()[0] for section, state in sections])
+
+
+def _count_tasks(db: sqlite3.Connection, query: TaskQuery, where: Mapping[str, object], states: Sequence[State]) -> int:
+    """Count tasks by their index, which takes as long as they are many."""
+    if query.context_id is not None:
+        return int(db.execute(SQL["count_of_context"], {**where, "state": query.state}).fetchone()[0])
+    return sum([db.execute(SQL["count_of_state"], {**where, "state": state}).fetchone()[0] for state in states])

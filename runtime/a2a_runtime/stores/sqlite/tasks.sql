@@ -5,7 +5,7 @@ INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, activ
 VALUES (:key, :scope, :wire_id, :context_id, :skill, :dialect, :state, 1, :at, :status, :metadata, :epoch, :process, :hidden_skills);
 
 -- name: holder_of_wire_id
-SELECT key, ended_at FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
+SELECT key, state, ended_at FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
 
 -- name: retire
 UPDATE tasks SET retired = 1 WHERE key = :key;

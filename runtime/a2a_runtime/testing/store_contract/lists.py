@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,15 +16,28 @@ from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import StoredTask, TaskChange, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
+    HOUR_SECONDS,
     REUSE_SECONDS,
     SCOPE,
     StoreCase,
     build_new_task,
     build_reply,
+    clean_up,
     create_task,
     end_task,
     replace_artifact,
 )
+
+_LIVES = (
+    [State.COMPLETED],
+    [State.WORKING, State.FAILED],
+    [State.INPUT_REQUIRED],
+    [State.INPUT_REQUIRED, State.SUBMITTED, State.WORKING, State.WORKING, State.COMPLETED],
+    [State.AUTH_REQUIRED, State.CANCELED],
+    [State.AUTH_REQUIRED, State.SUBMITTED],
+    [State.WORKING, State.WORKING],
+)
+"""States of the tasks of a test, one after another."""
 
 
 class ListRules(StoreCase):
@@ -85,6 +99,38 @@ class ListRules(StoreCase):
             page = await store.list_tasks(SCOPE, query)
             assert ({task.key for task in page.tasks}, page.total_size) == (expected, len(expected)), query
 
+    async def test_totals_follow_every_change(self, store: Store, clock: FakeClock) -> None:
+        """Suspended, answered, ended, deleted, replaced and expired tasks: each total is the number of tasks in the pages."""
+        tasks = [await create_task(store, build_new_task(wire_id=f"t-{n}")) for n in range(9)]
+        for n, states in enumerate(_LIVES):
+            for state in states:
+                await store.update_task(SCOPE, tasks[n].key, TaskChange(state=state))
+            await _check_totals(store)
+        await store.update_task(SCOPE, tasks[0].key, TaskChange(metadata={"late": True}))
+        await store.delete_task(SCOPE, "t-3")
+        await store.delete_task(SCOPE, "t-4")
+        await _check_totals(store)
+        clock.advance(REUSE_SECONDS)
+        await create_task(store, build_new_task(wire_id="t-0"))
+        assert await _check_totals(store) == 7
+        clock.advance(HOUR_SECONDS)
+        await clean_up(store)
+        assert await _check_totals(store) == 6
+        await store.delete_context(SCOPE, "c-1")
+        assert await _check_totals(store) == 0
+
+    async def test_the_total_of_a_counted_list_is_that_of_its_first_page(self, store: Store) -> None:
+        """It is counted once; a list with at most a filter by state has the present total."""
+        for _ in range(2):
+            await create_task(store)
+        queries = [TaskQuery(page_size=1), TaskQuery(context_id="c-1", page_size=1)]
+        pages = [await store.list_tasks(SCOPE, query) for query in queries]
+        await create_task(store)
+        following = [
+            await store.list_tasks(SCOPE, replace(query, page_token=page.next_page_token)) for query, page in zip(queries, pages, strict=True)
+        ]
+        assert [page.total_size for page in (*pages, *following)] == [2, 2, 3, 2]
+
     async def test_filtered_lists_have_pages(self, store: Store, clock: FakeClock) -> None:
         """The filter applies to the next page, and the size is that of the whole list."""
         start = (await create_task(store)).updated_at
@@ -142,6 +188,13 @@ class ListRules(StoreCase):
             page = await store.list_tasks(SCOPE, query)
             assert ([task.key for task in page.tasks], page.total_size) == ([new.key], 1)
         assert (await store.list_tasks(SCOPE, TaskQuery(state=State.COMPLETED))).total_size == 0
+
+
+async def _check_totals(store: Store) -> int:
+    """Compare the total of each list with its pages, and return that of all tasks."""
+    for state in State:
+        await _all_pages(store, TaskQuery(state=state, page_size=2))
+    return len(await _all_pages(store, TaskQuery(page_size=2)))
 
 
 async def _create_after(store: Store, clock: FakeClock, seconds: float) -> StoredTask:
