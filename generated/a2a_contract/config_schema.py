@@ -45,12 +45,13 @@ _BOUNDS: Final[Mapping[str, str]] = {
 class _AtLeast:
     """The keyword ``x-a2a-at-least``: one number is a multiple of another, or more."""
 
-    def __init__(self, _parent: object, rule: Mapping[str, str | int], _path: object) -> None:
-        self._member, self._times, self._of = str(rule["member"]), int(rule["times"]), str(rule["of"])
+    def __init__(self, parent_schema: object, value: Mapping[str, str | int], schema_path: object) -> None:
+        del parent_schema, schema_path
+        self._member, self._times, self._of = str(value["member"]), int(value["times"]), str(value["of"])
 
-    def validate(self, table: object) -> None:
+    def validate(self, instance: object) -> None:
         """Compare the members, if both are numbers."""
-        member, of = (table.get(self._member), table.get(self._of)) if is_json_object(table) else (None, None)
+        member, of = (instance.get(self._member), instance.get(self._of)) if is_json_object(instance) else (None, None)
         if isinstance(member, int | float) and isinstance(of, int | float) and member < self._times * of:
             raise ValueError(f"{self._member}: less than {self._times} times {self._of}")
 
@@ -63,14 +64,14 @@ def _is_network(text: str) -> bool:
     return True
 
 
-_KEYWORDS: Final[Mapping[str, type[_AtLeast]]] = {"x-a2a-at-least": _AtLeast}
+_KEYWORDS: Final[dict[str, type[jsonschema_rs.KeywordValidator]]] = {"x-a2a-at-least": _AtLeast}
 _FORMATS: Final = {"ip-network": _is_network}
 
 
 def check_values(data: object, schema: Mapping[str, object]) -> Iterator[RuleViolation]:
     """Report every setting that the schema refuses."""
     for error in jsonschema_rs.validator_for(
-        dict(schema), mask="the value", offline=True, formats=_FORMATS, validate_formats=True, keywords=dict(_KEYWORDS)
+        dict(schema), mask="the value", offline=True, formats=_FORMATS, validate_formats=True, keywords=_KEYWORDS
     ).iter_errors(data):
         yield from _describe(error, schema, data)
 

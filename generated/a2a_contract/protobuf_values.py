@@ -10,7 +10,7 @@ Numbers of a Value are doubles: integers that a double does not hold are refused
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import copysign, isfinite
@@ -240,6 +240,11 @@ def number_of(numbers: Mapping[str, int], word: str) -> int:
 def base64_bytes(text: str) -> bytes:
     """Decode bytes that ``base64_text`` or a model encoded."""
     return b64decode(text)
+
+
+def map_items(ours: Ours | None) -> Iterable[tuple[str, Any]]:
+    """List the items of a map that may be absent."""
+    return (ours or {}).items()
 
 
 def map_entry(key: str) -> bytearray:

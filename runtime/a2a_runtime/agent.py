@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack, overload
@@ -253,7 +253,7 @@ class Agent:
         self._declare(functions, per_run=True)
 
     @contextmanager
-    def override(self, **functions: Callable[..., object]) -> Iterator[None]:
+    def override(self, **functions: Callable[..., object]) -> Generator[None]:
         """Replace dependencies, for tests: apps that start inside of this context use the given functions."""
         before = dict(self._providers)
         if unknown := functions.keys() - before.keys():

@@ -70,7 +70,7 @@ class LoopWatch:
                 self._report(seen[0] if len(set(seen)) == 1 else None, thread_id)
 
     def _report(self, task: asyncio.Task[Any] | None, thread_id: int) -> None:
-        frame = sys._current_frames().get(thread_id)  # noqa: SLF001 - documented, for debuggers of deadlocks
+        frame = sys._current_frames().get(thread_id)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - documented, for debuggers of deadlocks
         place = "unknown" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
         run = None if task is None else _find_run(task)
         if run is None:

@@ -71,7 +71,7 @@ class Provider:
             made = contextmanager(partial(_pass, made))()
         if hasattr(type(made), "__aenter__"):
             return self._check_entered(await stack.enter_async_context(made))  # type: ignore[arg-type]  # it has the methods of one
-        if isinstance(made, AbstractContextManager) and isinstance(made, ContextDecorator):  # not a lock, and not the transaction of a connection
+        if _is_context(made):
             return self._check_entered(stack.enter_context(made))
         return await made if inspect.isawaitable(made) else made
 
@@ -79,6 +79,11 @@ class Provider:
         if value is None:
             raise ValueError(f"{self}: its context manager gives no value; yield one, or return the object from an async function")
         return value
+
+
+def _is_context(value: object) -> typing.TypeGuard[AbstractContextManager[object]]:
+    """Tell a context manager of a dependency from a lock, or from the transaction of a connection."""
+    return isinstance(value, AbstractContextManager) and isinstance(value, ContextDecorator)
 
 
 def _pass(value: typing.Any) -> typing.Any:  # noqa: ANN401 - a generator of either kind

@@ -160,7 +160,7 @@ class _MessagePrinter:
                 yield f"if {literal(field.wire)} in ours:"
                 yield f"{_INDENT}{self._write_value(field, f'ours[{literal(field.wire)}]')}"
             elif field.is_map:
-                yield f"for key, each in ({ours} or {{}}).items():"
+                yield f"for key, each in values.map_items({ours}):"
                 yield f"{_INDENT}entry = values.map_entry(key)"
                 yield f"{_INDENT}{self._write_value(field, 'each', 'entry', 2)}"
                 yield f"{_INDENT}values.put_message(out, {_tag(field.number)}, entry)"

@@ -225,7 +225,7 @@ def write_agent_card(ours: Ours) -> bytearray:
         values.put_text(out, b"2", value)
     if (value := ours.get("capabilities")) is not None:
         values.put_message(out, b":", write_agent_capabilities(value))
-    for key, each in (ours.get("securitySchemes") or {}).items():
+    for key, each in values.map_items(ours.get("securitySchemes")):
         entry = values.map_entry(key)
         values.put_message(entry, b"\x12", write_security_scheme(each))
         values.put_message(out, b"B", entry)

@@ -32,7 +32,7 @@ def read_security(theirs: Theirs) -> Json:
 def write_security(ours: Ours) -> bytearray:
     """Write `Security`."""
     out = bytearray()
-    for key, each in (ours.get("schemes") or {}).items():
+    for key, each in values.map_items(ours.get("schemes")):
         entry = values.map_entry(key)
         values.put_message(entry, b"\x12", write_string_list(each))
         values.put_message(out, b"\n", entry)
@@ -110,7 +110,7 @@ def write_authorization_code_o_auth_flow(ours: Ours) -> bytearray:
         values.put_text(out, b"\x12", value)
     if value := ours.get("refreshUrl"):
         values.put_text(out, b"\x1a", value)
-    for key, each in (ours.get("scopes") or {}).items():
+    for key, each in values.map_items(ours.get("scopes")):
         entry = values.map_entry(key)
         values.put_text(entry, b"\x12", each)
         values.put_message(out, b'"', entry)
@@ -136,7 +136,7 @@ def write_client_credentials_o_auth_flow(ours: Ours) -> bytearray:
         values.put_text(out, b"\n", value)
     if value := ours.get("refreshUrl"):
         values.put_text(out, b"\x12", value)
-    for key, each in (ours.get("scopes") or {}).items():
+    for key, each in values.map_items(ours.get("scopes")):
         entry = values.map_entry(key)
         values.put_text(entry, b"\x12", each)
         values.put_message(out, b"\x1a", entry)
@@ -162,7 +162,7 @@ def write_implicit_o_auth_flow(ours: Ours) -> bytearray:
         values.put_text(out, b"\n", value)
     if value := ours.get("refreshUrl"):
         values.put_text(out, b"\x12", value)
-    for key, each in (ours.get("scopes") or {}).items():
+    for key, each in values.map_items(ours.get("scopes")):
         entry = values.map_entry(key)
         values.put_text(entry, b"\x12", each)
         values.put_message(out, b"\x1a", entry)
@@ -188,7 +188,7 @@ def write_password_o_auth_flow(ours: Ours) -> bytearray:
         values.put_text(out, b"\n", value)
     if value := ours.get("refreshUrl"):
         values.put_text(out, b"\x12", value)
-    for key, each in (ours.get("scopes") or {}).items():
+    for key, each in values.map_items(ours.get("scopes")):
         entry = values.map_entry(key)
         values.put_text(entry, b"\x12", each)
         values.put_message(out, b"\x1a", entry)

@@ -30,7 +30,7 @@ def write_authorization_code_o_auth_flow(ours: Ours) -> bytearray:
         values.put_text(out, b"\x12", value)
     if value := ours.get("refreshUrl"):
         values.put_text(out, b"\x1a", value)
-    for key, each in (ours.get("scopes") or {}).items():
+    for key, each in values.map_items(ours.get("scopes")):
         entry = values.map_entry(key)
         values.put_text(entry, b"\x12", each)
         values.put_message(out, b'"', entry)
@@ -58,7 +58,7 @@ def write_client_credentials_o_auth_flow(ours: Ours) -> bytearray:
         values.put_text(out, b"\n", value)
     if value := ours.get("refreshUrl"):
         values.put_text(out, b"\x12", value)
-    for key, each in (ours.get("scopes") or {}).items():
+    for key, each in values.map_items(ours.get("scopes")):
         entry = values.map_entry(key)
         values.put_text(entry, b"\x12", each)
         values.put_message(out, b"\x1a", entry)
@@ -84,7 +84,7 @@ def write_implicit_o_auth_flow(ours: Ours) -> bytearray:
         values.put_text(out, b"\n", value)
     if value := ours.get("refreshUrl"):
         values.put_text(out, b"\x12", value)
-    for key, each in (ours.get("scopes") or {}).items():
+    for key, each in values.map_items(ours.get("scopes")):
         entry = values.map_entry(key)
         values.put_text(entry, b"\x12", each)
         values.put_message(out, b"\x1a", entry)
@@ -110,7 +110,7 @@ def write_password_o_auth_flow(ours: Ours) -> bytearray:
         values.put_text(out, b"\n", value)
     if value := ours.get("refreshUrl"):
         values.put_text(out, b"\x12", value)
-    for key, each in (ours.get("scopes") or {}).items():
+    for key, each in values.map_items(ours.get("scopes")):
         entry = values.map_entry(key)
         values.put_text(entry, b"\x12", each)
         values.put_message(out, b"\x1a", entry)
@@ -140,7 +140,7 @@ def write_device_code_o_auth_flow(ours: Ours) -> bytearray:
         values.put_text(out, b"\x12", value)
     if value := ours.get("refreshUrl"):
         values.put_text(out, b"\x1a", value)
-    for key, each in (ours.get("scopes") or {}).items():
+    for key, each in values.map_items(ours.get("scopes")):
         entry = values.map_entry(key)
         values.put_text(entry, b"\x12", each)
         values.put_message(out, b'"', entry)

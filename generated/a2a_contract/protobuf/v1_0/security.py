@@ -33,7 +33,7 @@ def read_security_requirement(theirs: Theirs) -> Json:
 def write_security_requirement(ours: Ours) -> bytearray:
     """Write `SecurityRequirement`."""
     out = bytearray()
-    for key, each in (ours.get("schemes") or {}).items():
+    for key, each in values.map_items(ours.get("schemes")):
         entry = values.map_entry(key)
         values.put_message(entry, b"\x12", write_string_list(each))
         values.put_message(out, b"\n", entry)

@@ -58,7 +58,7 @@ class RunRules(StoreCase):
     async def test_a_claim_on_a_task_that_was_not_released_counts_as_a_crash(self, store: Store, clock: FakeClock) -> None:
         """A task that was released, or that waited for its caller, has not crashed."""
         task = await create_task(store)
-        crashes = []
+        crashes: list[int] = []
         for number in range(3):
             await store.register(f"p-{number}")
             run = await store.claim(task.key, f"p-{number}")
