@@ -4,7 +4,7 @@
     ├── ContractError         invalid schemas or tables; carries every Problem
     ├── ProjectError          invalid project: no configuration, unwritable output, files edited by hand
     │   └── BaselineError     (source.git) a baseline cannot be read; exit code 3
-    └── MissingExtraError     a package of the extra ``build`` is not installed
+    └── MissingExtraError     a package of an extra is not installed
 
 A rule returns problems and never raises. Only the end of a stage raises, with all of them.
 """
@@ -89,7 +89,7 @@ class ProjectError(GeneratorError):
 
 
 class MissingExtraError(GeneratorError):
-    """A package that only building needs is not installed."""
+    """A package of an extra is not installed."""
 
-    def __init__(self, package: str) -> None:
-        super().__init__(f"{package}: not installed, but required to build\n    fix: pip install 'a2a-gen[build]'")
+    def __init__(self, package: str, extra: str = "build") -> None:
+        super().__init__(f"{package}: not installed; it comes with the extra {extra}\n    fix: pip install 'a2a-gen[{extra}]'")

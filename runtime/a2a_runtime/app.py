@@ -12,7 +12,10 @@ import os
 from functools import cache
 from pathlib import Path
 
-from litestar import Litestar
+from a2a_runtime.importing import explain_missing
+
+with explain_missing(__name__):
+    from litestar import Litestar
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.heartbeat.registration import MeshConfig

@@ -1,13 +1,53 @@
-"""Import of objects by name: ``module:attribute``, and the names of a package that are loaded on first use.
+"""Import of objects by name: ``module:attribute``, the names of a package that are loaded on first use, and libraries of extras.
 
-A wrong name is told from code that fails when it is imported.
+A wrong name is told from code that fails when it is imported, and a library that is not installed from a name that does not exist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
+
+EXTRAS: Mapping[str, str] = {
+    "asyncpg": "postgres",
+    "cryptography": "auth",
+    "google": "grpc",
+    "grpc": "grpc",
+    "httpcore": "client",
+    "httpx": "client",
+    "jwt": "auth",
+    "litestar": "litestar",
+    "uvicorn": "serve",
+}
+"""Extra of this distribution that brings a package, by the name of its import."""
+
+
+class MissingLibraryError(ModuleNotFoundError):
+    """A library of an extra is not installed; the message has the command that installs it."""
+
+
+@contextmanager
+def explain_missing(subject: str, extra: str = "") -> Generator[None]:
+    """Import libraries of extras; the error for a missing one names the extra that brings it, or ``extra``, which has it among others."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = to_missing_extra(error, subject, extra)
+        if missing is None:
+            raise
+        raise missing from None
+
+
+def to_missing_extra(error: ModuleNotFoundError, subject: str, extra: str = "") -> MissingLibraryError | None:
+    """Convert the error of an import, if an extra brings the package."""
+    if isinstance(error, MissingLibraryError):
+        return error
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRAS:
+        return None
+    return MissingLibraryError(f"{subject}: {package} is not installed; run pip install 'a2a-gen[{extra or EXTRAS[package]}]'", name=error.name)
 
 
 class ImportFromStringError(ValueError):
@@ -48,7 +88,9 @@ def lazy_names(package: str, names: Collection[str], *modules: str) -> Callable[
 
     def load(name: str) -> object:
         found = (getattr(import_module(f"{package}.{module}"), name, None) for module in modules if name in names)
-        if (value := next((each for each in found if each is not None), None)) is None:
+        with explain_missing(f"{package}.{name}"):
+            value = next((each for each in found if each is not None), None)
+        if value is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return value
 

@@ -18,12 +18,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
-from litestar import Litestar, MediaType, Response, get
-from litestar.config.app import AppConfig
-from litestar.exceptions import ImproperlyConfiguredException
-from litestar.handlers import HTTPRouteHandler
-from litestar.plugins import CLIPlugin, InitPlugin
-from litestar.types import ASGIApp
+from a2a_runtime.importing import explain_missing
+
+with explain_missing(__name__):
+    from litestar import Litestar, MediaType, Response, get
+    from litestar.config.app import AppConfig
+    from litestar.exceptions import ImproperlyConfiguredException
+    from litestar.handlers import HTTPRouteHandler
+    from litestar.plugins import CLIPlugin, InitPlugin
+    from litestar.types import ASGIApp
 
 from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent

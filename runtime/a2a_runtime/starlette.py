@@ -16,8 +16,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
-from litestar import Litestar
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from a2a_runtime.importing import explain_missing
+
+with explain_missing(__name__):
+    from litestar import Litestar
+    from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from a2a_runtime.app import create_app
 from a2a_runtime.settings import Settings

@@ -110,9 +110,14 @@ def _run(*words: str) -> None:
 
 
 def _of_the_wheel(*extras: str) -> tuple[str, ...]:
-    """List what our wheel asks for, with some of its extras."""
+    """List what our wheel asks for, with some of its extras, and what these have of each other."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return (*project["dependencies"], *(each for extra in extras for each in project["optional-dependencies"][extra]))
+    own = f"{project['name']}["
+    found = [*project["dependencies"], *(f"{own}{extra}]" for extra in extras)]
+    for each in found:
+        if each.startswith(own):
+            found += [new for extra in each[len(own) : -1].split(",") for new in project["optional-dependencies"][extra] if new not in found]
+    return tuple(each for each in found if not each.startswith(own))
 
 
 ENVIRONMENTS = {
@@ -121,6 +126,8 @@ ENVIRONMENTS = {
     "mcp-mesh-3.8.0": ("mcp-mesh==3.8.0",),
     # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
     "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
+    # All that our wheel may ask for: tests select from it what an extra alone brings.
+    "wheel-extras": _of_the_wheel("all", "pydantic-ai"),
     "json-schema-suite": ("pip==26.1",),
     "ajv-8.20.0": ("ajv@8.20.0", "ajv-formats@3.0.1"),
     "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1"),

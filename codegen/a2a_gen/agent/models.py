@@ -17,10 +17,7 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from textwrap import indent
-from typing import Final, TypeGuard
-
-from datamodel_code_generator import GenerateConfig
-from datamodel_code_generator.parser import LiteralType
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from a2a_gen.agent.branches import is_ambiguous
 from a2a_gen.agent.types import (
@@ -46,6 +43,9 @@ from a2a_gen.emit.render import BUILD, escape_unprintable, header
 from a2a_gen.ir.names import field_name, module_name
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.json_text import Json
+
+if TYPE_CHECKING:
+    from datamodel_code_generator import GenerateConfig
 
 # Assignment of types to modules: one module per file, or per group of files that refer to each other in a cycle.
 
@@ -227,6 +227,8 @@ def _module(body: str, files: list[str], command: str, bases: ModelBases) -> byt
 
 
 def _config(types: Mapping[str, Definition], bases: ModelBases) -> GenerateConfig:
+    from datamodel_code_generator.parser import LiteralType  # noqa: PLC0415 - as in emit.models
+
     config = models.options(f"{_BASES}.{bases.open}")
     records = [each for each in types.values() if isinstance(each, ObjectType)]
     config.aliases = {f"{each.name}.{wire}": name for each in records for wire, name in find_renamed_members(each).items()}

@@ -23,7 +23,7 @@ from a2a_gen.agent.catalog import SchemaCatalog, pascal
 from a2a_gen.agent.checks import check_validity
 from a2a_gen.agent.ir import TEXT, AgentIR, SkillIR, TypedSchemaIR
 from a2a_gen.agent.models import assign_modules
-from a2a_gen.agent.remote import PublishedSchema, RemoteAgent
+from a2a_gen.agent.remote_card import CARD, SCHEMAS, PublishedSchema, RemoteAgent
 from a2a_gen.agent.schemas import Library, Schema, SchemaRef
 from a2a_gen.agent.settings import AgentSettings
 from a2a_gen.agent.type_builder import TypeBuilder
@@ -108,8 +108,6 @@ def _reference(text: str, names: Mapping[str, str], holder: str) -> str:
 # --- snapshot ---
 
 LOCK = "client.lock.json"
-CARD = "card.json"
-SCHEMAS = "schemas"
 
 
 def files(remote: RemoteAgent) -> dict[str, bytes]:

@@ -13,21 +13,29 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote, urldefrag
 
 from a2a_gen.problems import Place, Problem
-from a2a_gen.source import yaml_text
 from a2a_gen.source.documents import Document
-from a2a_gen.source.json_text import Json, escape_key, parse, unescape_key
+from a2a_gen.source.json_text import Json, ParseProblem, escape_key, parse, unescape_key
 from a2a_gen.source.references import PROTOCOL_PREFIX
 
 YAML = frozenset({".yaml", ".yml"})
 _SUFFIXES = (".json", ".yaml", ".yml")
 _INDEX = re.compile("[0-9]{1,9}")
+
+
+def _select_parser(suffix: str) -> tuple[Callable[[str], tuple[Json, tuple[ParseProblem, ...]]], type[Document]]:
+    """Select the parser of a file by its suffix."""
+    if suffix not in YAML:
+        return parse, Document
+    from a2a_gen.source import yaml_text  # noqa: PLC0415 - an extra, only needed for YAML
+
+    return yaml_text.parse, yaml_text.YamlDocument
 
 
 class SchemaRef(NamedTuple):
@@ -164,10 +172,10 @@ class Library:
         except ValueError as error:
             self._problem(place, f"{path!r} is not a file name: {error}", "correct the name")
             return None
-        is_yaml = file.suffix in YAML
-        data, mistakes = (yaml_text.parse if is_yaml else parse)(text)
+        read, kind = _select_parser(file.suffix)
+        data, mistakes = read(text)
         self.problems |= {Problem(Place(path, each.line, each.pointer), each.rule, each.text, each.cure): None for each in mistakes}
-        return None if mistakes else (yaml_text.YamlDocument if is_yaml else Document)(path, text, data)
+        return None if mistakes else kind(path, text, data)
 
     def _protocol(self, path: str, place: Place) -> Document | None:
         """Read the schemas of the protocol in a dialect from their package, without importing it."""

@@ -31,7 +31,9 @@ OWN_COMMANDS = {
     "lint": "Check schemas and tables against the lint rules.",
     "version": "Print the version.",
 }
-EXTRA_PACKAGES = {"datamodel_code_generator": "datamodel-code-generator", "jinja2": "jinja2", "jsonschema_rs": "jsonschema-rs", "ruff": "ruff"}
+BUILDING_COMMANDS = frozenset({"build", "check", "client", "dev"})
+BUILD_PACKAGES = {"datamodel_code_generator": "datamodel-code-generator", "httpx": "httpx", "jinja2": "jinja2", "ruff": "ruff"}
+"""What these commands need of the extra ``build``: names of imports and of packages."""
 EXAMPLES = """\b
 Examples:
   a2a-gen init hello       create an agent project
@@ -81,12 +83,16 @@ class CommandGroup(click.Group):
 
 
 def _load_own(name: str) -> object:
+    if name in BUILDING_COMMANDS and (missing := [package for module, package in BUILD_PACKAGES.items() if not _is_installed(module)]):
+        return _build_placeholder(name, MissingExtraError(missing[0]))
+    return import_module(f"a2a_gen.commands.{name}").command
+
+
+def _is_installed(module: str) -> bool:
     try:
-        return import_module(f"a2a_gen.commands.{name}").command
-    except ModuleNotFoundError as error:
-        if error.name in EXTRA_PACKAGES:
-            return _build_placeholder(name, MissingExtraError(EXTRA_PACKAGES[error.name]))
-        raise
+        return find_spec(module) is not None
+    except ValueError:  # a program has set it to None in sys.modules
+        return False
 
 
 def _build_placeholder(name: str, error: MissingExtraError) -> click.Command:

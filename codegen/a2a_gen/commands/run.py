@@ -17,6 +17,7 @@ import click
 from a2a_gen.commands import cli, console
 from a2a_gen.problems import GeneratorError, ProjectError
 
+_MISSING_EXTRA = 2
 _INTERRUPTED = 130
 
 
@@ -30,6 +31,11 @@ def run_command(words: Sequence[str]) -> int:
     except click.ClickException as error:
         console.show_usage_error(error)
         return error.exit_code
+    except ModuleNotFoundError as error:
+        if type(error) is ModuleNotFoundError:  # of the user's code; a subclass says how to install what is missing
+            raise
+        console.show_usage_error(click.ClickException(str(error)))
+        return _MISSING_EXTRA
     except click.Abort:
         return _INTERRUPTED
     except OSError as error:

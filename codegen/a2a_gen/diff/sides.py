@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from a2a_gen.agent.remote import RemoteAgent
-from a2a_gen.agent.remote_client import CARD, SCHEMAS
+from a2a_gen.agent.remote_card import CARD, SCHEMAS, RemoteAgent
 from a2a_gen.diff.agent import AgentDescription, agent_from_card, agent_from_project
 from a2a_gen.diff.closure import select_reachable
 from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, build_node
@@ -24,7 +23,7 @@ from a2a_gen.diff.usage import Usage, UsageMap, UsageRoot, find_operation_roots,
 from a2a_gen.ir.build import assemble, family_files
 from a2a_gen.ir.model import Contract
 from a2a_gen.output.lock import LOCK_FILE as LOCK
-from a2a_gen.problems import ProjectError
+from a2a_gen.problems import MissingExtraError, ProjectError
 from a2a_gen.source.documents import Document
 from a2a_gen.source.git import BaselineError, Repository, find_repository
 from a2a_gen.source.json_text import Json, parse, unescape_key
@@ -233,7 +232,10 @@ def _read_lock(path: Path, revision: RevisionFolder) -> ContractSide:
 
 def _fetch_card(address: str) -> ContractSide:
     """Fetch the card of a running agent."""
-    import httpx  # noqa: PLC0415 - takes longer to import than most comparisons take
+    try:
+        import httpx  # noqa: PLC0415 - an extra, and takes longer to import than most comparisons take
+    except ModuleNotFoundError:
+        raise MissingExtraError("httpx", "client") from None
 
     urls = [address] if address.endswith(".json") else [f"{address.rstrip('/')}/.well-known/{name}" for name in ("agent-card.json", "agent.json")]
     reason = ""

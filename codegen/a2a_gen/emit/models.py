@@ -11,11 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Final
-
-from datamodel_code_generator import GenerateConfig, InputFileType, PythonVersion, generate
-from datamodel_code_generator.enums import DataModelType, NamingStrategy, StrictTypes, TargetPydanticVersion
-from datamodel_code_generator.parser import LiteralType
+from typing import TYPE_CHECKING, Final
 
 from a2a_gen.emit.normalizer import BASE, imports, normalize
 from a2a_gen.emit.render import docstring, header
@@ -23,6 +19,11 @@ from a2a_gen.ir.model import Contract
 from a2a_gen.ir.types import Enumeration, Family, Record, TypeDefinition
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.documents import Document
+
+if TYPE_CHECKING:
+    from datamodel_code_generator import GenerateConfig
+
+# The library is of an extra, and takes half a second to import: lint and diff work without it.
 
 # --- options that all packages share ---
 
@@ -32,6 +33,9 @@ _MARK: Final = "# body\n"
 
 def options(base_class: str) -> GenerateConfig:
     """Return the options that all packages share; callers set the rest."""
+    from datamodel_code_generator import GenerateConfig, InputFileType, PythonVersion  # noqa: PLC0415 - see above
+    from datamodel_code_generator.enums import DataModelType, NamingStrategy, TargetPydanticVersion  # noqa: PLC0415 - as above
+
     return GenerateConfig(
         input_file_type=InputFileType.JsonSchema,
         output_model_type=DataModelType.PydanticV2BaseModel,
@@ -67,6 +71,8 @@ def options(base_class: str) -> GenerateConfig:
 
 def bodies(folder: Path, config: GenerateConfig) -> dict[str, str]:
     """Generate the code of every module of a folder of schemas, without its head, by module name."""
+    from datamodel_code_generator import generate  # noqa: PLC0415 - as above
+
     made = generate(folder, config=config)
     modules = made.items() if isinstance(made, dict) else ()
     return {path[0].removesuffix(".py"): str(code).partition(_MARK)[2] for path, code in modules}
@@ -104,6 +110,9 @@ def _generate(families: tuple[Family, ...], contract: Contract, documents: Mappi
 
 
 def _config(families: tuple[Family, ...]) -> GenerateConfig:
+    from datamodel_code_generator.enums import StrictTypes  # noqa: PLC0415 - as above
+    from datamodel_code_generator.parser import LiteralType  # noqa: PLC0415 - as above
+
     older = {
         f"{definition.name}.{field.wire}": (field.wire, *field.aliases)
         for family in families

@@ -15,8 +15,6 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from ruff import find_ruff_bin  # pyright: ignore[reportMissingTypeStubs] - ships no types
-
 from a2a_gen.problems import GeneratorError, ProjectError
 
 PREFIX = ".a2a-gen-"
@@ -79,6 +77,8 @@ def format_package(package: Path) -> None:
 
 
 def _run_ruff(*arguments: str, package: Path) -> None:
+    from ruff import find_ruff_bin  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs] - an extra; ships no types
+
     command = [find_ruff_bin(), *arguments, "--config", str(RUFF_CONFIG), package.name]
     process = subprocess.run(command, cwd=package.parent, capture_output=True, text=True, check=False)  # noqa: S603 - ruff on our own stage
     if process.returncode:

@@ -16,9 +16,13 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeAlias
 
-import httpx
-from jwt import PyJWK
 from pydantic_core import from_json
+
+from a2a_runtime.importing import explain_missing
+
+with explain_missing("a2a_runtime.auth", "auth"):
+    import httpx
+    from jwt import PyJWK
 
 from a2a_contract.errors import UnavailableError
 from a2a_contract.json_types import is_json_object

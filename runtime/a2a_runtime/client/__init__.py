@@ -10,7 +10,11 @@ client ──► connection ──► protocols (encoding, choice of the interfa
 from typing import TYPE_CHECKING
 
 from a2a_runtime.catalog import CatalogEntry
-from a2a_runtime.client.auth import ApiKeyAuth, BearerAuth, ClientCredentials, Credential
+from a2a_runtime.importing import explain_missing, lazy_names
+
+with explain_missing(__name__):
+    from a2a_runtime.client.auth import ApiKeyAuth, BearerAuth, ClientCredentials, Credential
+
 from a2a_runtime.client.catalog import read_catalog
 from a2a_runtime.client.client import A2AClient, Content, PushConfigs, build_message, build_part
 from a2a_runtime.client.errors import (
@@ -35,7 +39,6 @@ from a2a_runtime.client.errors import (
 )
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions, VerifiesCards
 from a2a_runtime.client.stream import TaskEvent, TaskStream
-from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
     from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier

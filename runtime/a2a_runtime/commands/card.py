@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-import httpx
 
 from a2a_contract.dialects import CANONICAL, V0_3
 from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_runtime.commands import CommandError
+from a2a_runtime.importing import explain_missing
 
-if TYPE_CHECKING:
-    from a2a_runtime.crypto.card_signatures import TrustStore
-    from a2a_runtime.crypto.keys import SigningKey
+with explain_missing("a2a-gen card", "auth"):
+    import httpx
+
+    from a2a_runtime.auth.jwks import DocumentFetchError, check_key_url, fetch_document
+    from a2a_runtime.auth.keys import parse_jwks
+    from a2a_runtime.crypto.card_signatures import CardSigner, TrustStore, UntrustedCardError, verify_card
+    from a2a_runtime.crypto.jcs import CanonicalizationError
+    from a2a_runtime.crypto.keys import SigningKey, build_jwks
 
 _VERSIONS = {CANONICAL.version or "": CANONICAL.name, V0_3.version or "": V0_3.name}
 _EXIT_UNTRUSTED = 1
@@ -42,8 +44,6 @@ _version_option = click.option(
 @click.group(epilog=_EXAMPLES)
 def command() -> None:
     """Sign cards and verify signatures."""
-    if find_spec("jwt") is None or find_spec("cryptography") is None:
-        raise CommandError("a2a-gen card: PyJWT and cryptography are not installed; run pip install 'a2a-gen[auth]'")
 
 
 @command.command()
@@ -53,8 +53,6 @@ def keygen(file: Path) -> None:
 
     Writes an ES256 key to the new FILE, and prints its public key as a key set.
     """
-    from a2a_runtime.crypto.keys import SigningKey, build_jwks  # noqa: PLC0415 - an extra: `a2a-gen --help` works without it
-
     key = SigningKey.generate()
     try:
         with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY_MODE), "w") as out:
@@ -76,9 +74,6 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
 
     Adds signatures to CARD (a file, or - for standard input), and prints it.
     """
-    from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - as above
-    from a2a_runtime.crypto.jcs import CanonicalizationError  # noqa: PLC0415 - as above
-
     document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]  # click passes an open file
     try:
         signer = CardSigner(_load_keys(keys, options["key_pem"], options["kid"], options["jku"]))
@@ -100,8 +95,6 @@ def verify(context: click.Context, card: str, keys: str, version: str) -> None:
 
     Checks that CARD (a file or a URL) is signed by a trusted key.
     """
-    from a2a_runtime.crypto.card_signatures import UntrustedCardError, verify_card  # noqa: PLC0415 - as above
-
     try:
         known = asyncio.run(verify_card(_parse_object(_read_document(card), "the card"), _load_trust_store(keys), _VERSIONS[version]))
     except UntrustedCardError as error:
@@ -111,7 +104,6 @@ def verify(context: click.Context, card: str, keys: str, version: str) -> None:
 
 
 def _load_keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku: str | None) -> list[SigningKey]:
-    from a2a_runtime.crypto.keys import SigningKey  # noqa: PLC0415 - as above
 
     if key_id and len(files) + bool(pem) > 1:
         raise click.UsageError("--kid: names one key, but several are given; sign with one key at a time, or leave it out")
@@ -124,9 +116,6 @@ def _load_keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku
 
 
 def _load_trust_store(keys: str) -> TrustStore:
-    from a2a_runtime.auth.jwks import check_key_url  # noqa: PLC0415 - as above
-    from a2a_runtime.auth.keys import parse_jwks  # noqa: PLC0415 - as above
-    from a2a_runtime.crypto.card_signatures import TrustStore  # noqa: PLC0415 - as above
 
     try:
         if "://" in keys:
@@ -137,7 +126,6 @@ def _load_trust_store(keys: str) -> TrustStore:
 
 
 def _read_document(source: str) -> bytes:
-    from a2a_runtime.auth.jwks import DocumentFetchError, fetch_document  # noqa: PLC0415 - as above
 
     try:
         return asyncio.run(fetch_document(source)) if "://" in source else Path(source).read_bytes()

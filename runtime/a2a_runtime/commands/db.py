@@ -17,6 +17,7 @@ from a2a_contract.lifecycle import State
 from a2a_runtime.caller import SurfaceKey, TaskScope
 from a2a_runtime.clock import to_millis, to_rfc3339
 from a2a_runtime.commands import CommandError
+from a2a_runtime.importing import explain_missing
 from a2a_runtime.project.loader import ProjectConfigError, read_store_setting
 from a2a_runtime.settings import PREFIX
 from a2a_runtime.stores.base import MaintainedStore, Store
@@ -126,7 +127,8 @@ def upgrade(url: str) -> None:
 
     async def upgrade_schema() -> str:
         if url.startswith("postgres"):
-            from a2a_runtime.stores.postgres import upgrade as upgrade_postgres  # noqa: PLC0415 - the driver is loaded only if it is needed
+            with explain_missing("store"):
+                from a2a_runtime.stores.postgres import upgrade as upgrade_postgres  # noqa: PLC0415 - the driver is loaded only if it is needed
 
             applied = await upgrade_postgres(url)
             return f"applied {', '.join(map(str, applied))}" if applied else "up to date"

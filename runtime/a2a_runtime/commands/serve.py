@@ -11,12 +11,19 @@ import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from litestar import Litestar
 
 import a2a_runtime
+from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
+
+with explain_missing("a2a-gen serve", "serve"):
+    import uvicorn
+    from litestar import Litestar
+    from uvicorn.lifespan.on import LifespanOn
+
+from a2a_runtime.commands.protocol import BoundedHttpProtocol
 from a2a_runtime.commands.startup import (
     InvalidConfigurationError,
     ServeCommand,
@@ -27,14 +34,10 @@ from a2a_runtime.commands.startup import (
 )
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.heartbeat.registration import ENVIRONMENT_NAMES
-from a2a_runtime.importing import ImportFromStringError, import_from_string
 from a2a_runtime.logs import SanitizingFormatter, request_log, strip_query
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project.loader import ProjectConfigError
 from a2a_runtime.settings import PREFIX
-
-if TYPE_CHECKING:
-    import uvicorn
 
 _PROJECT_APP = "a2a_runtime.app:app"
 _LEVELS = ("debug", "info", "warning", "error")
@@ -118,14 +121,8 @@ def _override_store(_context: click.Context, _option: click.Parameter, url: str 
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
 def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool, **tls: Any) -> None:  # noqa: ANN401 - paths of files
     """Serve an agent over HTTP with uvicorn, until it is stopped."""
-    try:
-        import uvicorn  # noqa: PLC0415 - an extra, needed only here
-
-        from a2a_runtime.commands.protocol import BoundedHttpProtocol  # noqa: PLC0415 - as above
-    except ModuleNotFoundError:
-        raise InvalidConfigurationError("uvicorn: not installed; run pip install 'a2a-gen[serve]'") from None
     if tls["ssl_ca_certs"] and find_spec("cryptography") is None:
-        raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth,serve]'")
+        raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'")
     if only_check:
         _check_store(_load_app(app))
         return
@@ -154,9 +151,6 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
 
 def _run(config: uvicorn.Config) -> None:
     """Serve until the process is stopped; raise the problem of a start that fails."""
-    import uvicorn  # noqa: PLC0415 - an extra, as above
-    from uvicorn.lifespan.on import LifespanOn  # noqa: PLC0415 - as above
-
     failures: list[BaseException | None] = []
 
     class Lifespan(LifespanOn):

@@ -21,9 +21,9 @@ from litestar.exceptions import ImproperlyConfiguredException
 
 import a2a_runtime
 from a2a_runtime.errors import SkillSourceError, StoreUnavailableError, UnsupportedStoreError
+from a2a_runtime.importing import to_missing_extra
 
 _OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
-_MISSING_EXTRAS = {"uvicorn": "serve", "jwt": "auth", "cryptography": "auth"}
 
 
 class ServeUsageError(click.UsageError):
@@ -68,8 +68,8 @@ def check_port(host: str, port: int) -> None:
 
 def report_import_error(name: str, error: Exception) -> click.ClickException:
     """Describe an exception that the import of an app has raised."""
-    if isinstance(error, ModuleNotFoundError) and error.name in _MISSING_EXTRAS:
-        return InvalidConfigurationError(f"{name}: {error.name} is not installed; run pip install 'a2a-gen[{_MISSING_EXTRAS[error.name]}]'")
+    if isinstance(error, ModuleNotFoundError) and (missing := to_missing_extra(error, name)):
+        return InvalidConfigurationError(str(missing))
     return InvalidConfigurationError(f"{name}: cannot be loaded:\n{_format_traceback(error)}")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from a2a_runtime.errors import UnsupportedStoreError
+from a2a_runtime.importing import explain_missing
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
@@ -26,7 +27,8 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
         case "sqlite" if not parts.netloc and len(parts.path) > 1:
             return SqliteStore(Path(unquote(parts.path[1:])), options, attach=attach)
         case "postgresql" | "postgres" if parts.netloc or parts.query:
-            from a2a_runtime.stores.postgres import PostgresStore  # noqa: PLC0415 - the driver is loaded only if it is needed
+            with explain_missing("store"):
+                from a2a_runtime.stores.postgres import PostgresStore  # noqa: PLC0415 - an extra: the driver is loaded only if it is needed
 
             return PostgresStore(url, options)
         case _:

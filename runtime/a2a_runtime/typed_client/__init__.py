@@ -8,7 +8,11 @@
 Canceling a call, or closing an iteration, cancels the task. Input is checked before it is sent, output when it arrives.
 """
 
-from a2a_runtime.typed_client.client import CallOptions, Progress, SkillClient
+from a2a_runtime.importing import explain_missing
+
+with explain_missing(__name__):
+    from a2a_runtime.typed_client.client import CallOptions, Progress, SkillClient
+
 from a2a_runtime.typed_client.errors import CanceledError, DeadlineError, FailedError, InputRequiredError, OutputError, RejectedError, SkillError
 from a2a_runtime.typed_client.results import PendingQuestion
 

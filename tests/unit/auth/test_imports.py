@@ -12,7 +12,7 @@ from a2a_runtime import auth
 SCRIPT = """
 import sys
 sys.modules["jwt"] = sys.modules["cryptography"] = None  # as if they were not installed
-import a2a_runtime.client, a2a_runtime.client.auth, a2a_runtime.commands.card, a2a_runtime.project
+import a2a_runtime.client, a2a_runtime.client.auth, a2a_runtime.project
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, BasicAuthenticator

@@ -1,0 +1,71 @@
+"""Card of a remote agent, with the schemas that it names; needs no HTTP.
+
+``a2a_gen.agent.remote`` fetches it, and ``a2a_gen.agent.remote_client`` keeps it beside the generated client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from a2a_gen.agent import schemas as keywords
+from a2a_gen.agent.schemas import Schema
+from a2a_gen.ir.names import file_word
+from a2a_gen.source.json_text import parse
+
+CARD = "card.json"
+SCHEMAS = "schemas"
+"""Names of the kept card and of the folder with its schemas."""
+
+EXTENSION = "urn:a2a-gen:extension:skill-schemas:v1"
+USES = ("input", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSchema:
+    """A schema as an agent serves it."""
+
+    skill: str
+    use: str
+    document: bytes
+
+    @property
+    def file(self) -> str:
+        """Return the name of its file; the skill's name is untrusted and never used as a path."""
+        return f"{file_word(self.skill)}.{self.use}.json"
+
+    @property
+    def data(self) -> Schema:
+        """Parse the schema."""
+        data, _ = parse(self.document.decode("utf-8"))
+        return data if isinstance(data, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAgent:
+    """A remote agent: its card and its schemas."""
+
+    card: Schema
+    schemas: tuple[PublishedSchema, ...]
+
+    @property
+    def streaming(self) -> frozenset[str]:
+        """List the skills that stream their output."""
+        return frozenset(skill for skill, facts in parse_card(self.card).items() if facts.get("streaming") is True)
+
+    @property
+    def skills(self) -> Iterator[tuple[str, Schema]]:
+        """List the skills by id."""
+        for each in keywords.items(self.card, "skills"):
+            if isinstance(each, dict) and keywords.text(each, "id"):
+                yield keywords.text(each, "id"), each
+
+
+def parse_card(card: Schema) -> Mapping[str, Schema]:
+    """Parse the parts of a card that concern the schemas of its skills."""
+    extensions = keywords.items(keywords.members(card, "capabilities"), "extensions")
+    for each in extensions:
+        if isinstance(each, dict) and each.get("uri") == EXTENSION:
+            skills = keywords.members(keywords.members(each, "params"), "skills")
+            return {skill: facts for skill, facts in skills.items() if isinstance(facts, dict)}
+    return {}
