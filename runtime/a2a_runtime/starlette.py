@@ -20,9 +20,9 @@ from a2a_runtime.importing import explain_missing
 
 with explain_missing(__name__):
     from litestar import Litestar
-    from litestar.types import ASGIApp, Message, Receive, Scope, Send
+    from litestar.types import ASGIApp, Message
 
-from a2a_runtime.app import create_app
+from a2a_runtime.asgi import BelowPath, build_agents
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
@@ -65,11 +65,7 @@ def mount_agents(
     dependencies: Sequence[object] = (),
 ) -> Litestar:
     """Mount surfaces below a path of a host; each of them names its callers. ``dependencies`` of FastAPI run besides those of the app."""
-    if not path.startswith("/") or path.endswith("/"):
-        raise ValueError(f"mount_agents: {path!r} is not a path for agents; it begins with a slash and does not end with one")
-    for surface in surfaces:
-        surface.check_callers_are_known()
-    agents = create_app(*surfaces, store=store, settings=settings)
+    agents = build_agents("mount_agents", path, surfaces, store, settings)
     router: HostRouter = host.router
     host_lifespan = router.lifespan_context
 
@@ -82,7 +78,7 @@ def mount_agents(
     if dependencies or getattr(router, "dependencies", ()):
         _add_routes(host, path, agents, dependencies)
     else:
-        host.add_route(path, _ExactPath(agents, path), include_in_schema=False)
+        host.add_route(path, BelowPath(agents, path), include_in_schema=False)
         host.mount(path, agents)
     return agents
 
@@ -94,7 +90,7 @@ def _add_routes(host: HostApp, path: str, agents: ASGIApp, dependencies: Sequenc
     add_api_route = getattr(host, "add_api_route", None)
     if add_api_route is None:
         raise TypeError("mount_agents: dependencies= are for FastAPI; with Starlette, add a middleware to the app")
-    app = _ExactPath(agents, path)
+    app = BelowPath(agents, path)
 
     class AgentResponse(Response):
         """Runs the agents, with the headers that dependencies have set, and then their background tasks."""
@@ -119,16 +115,3 @@ def _add_routes(host: HostApp, path: str, agents: ASGIApp, dependencies: Sequenc
     respond.__annotations__["response"] = Response  # FastAPI resolves annotations among the names of this module
     for route in (path, path + "/{rest:path}"):
         add_api_route(route, respond, methods=_METHODS, dependencies=dependencies, include_in_schema=False, response_model=None)
-
-
-class _ExactPath:
-    """Endpoint of the path itself, where a mount would redirect to the path with a slash; and of all paths below it."""
-
-    def __init__(self, app: ASGIApp, path: str) -> None:
-        self._app, self._path = app, path
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Call the app as the mount does."""
-        root = f"{scope.get('root_path', '')}{self._path}"
-        path = scope["path"] if scope["path"].startswith(f"{root}/") else f"{root}/"
-        await self._app({**scope, "root_path": root, "path": path}, receive, send)  # type: ignore[arg-type]  # of either type
