@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from a2a_contract.lifecycle import ACTIVE, INITIAL, INTERRUPTED, LIFECYCLE, TERMINAL, State
 
+OPEN = ACTIVE | INTERRUPTED
+"""States of tasks that have not ended."""
 _PREDECESSORS = {state: frozenset(before for before, stage in LIFECYCLE.items() if state in stage.next) for state in LIFECYCLE}
 
 
@@ -57,6 +59,7 @@ __all__ = [
     "ACTIVE",
     "INITIAL",
     "INTERRUPTED",
+    "OPEN",
     "TERMINAL",
     "State",
     "accepts_messages",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
 import subprocess
@@ -10,14 +11,16 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
 
 SERVE = """
+import os
 import a2a_runtime.commands.protocol as protocol
 from a2a_runtime.commands.serve import command
-protocol.HEAD_TIMEOUT_SECONDS = 1.0
+protocol.HEAD_TIMEOUT_SECONDS = float(os.environ["HEAD_SECONDS"])
 command()
 """
 APP = """
@@ -46,9 +49,15 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of an app that says what it got; a head may take one second."""
     folder = tmp_path_factory.mktemp("served")
     (folder / "app.py").write_text(APP)
+    yield from serve_app(folder)
+
+
+def serve_app(folder: Path, *options: str, head_seconds: float = 1.0) -> Iterator[int]:
+    """Serve the app of a folder, and give its port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
-    server = subprocess.Popen([sys.executable, "-c", SERVE, "app:asgi", "--port", str(port)], cwd=folder, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-c", SERVE, "app:asgi", "--port", str(port), *options]
+    server = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, env={**os.environ, "HEAD_SECONDS": str(head_seconds)})
     try:
         for _ in range(600):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
@@ -145,3 +154,33 @@ def test_trailers_are_no_headers(port: int) -> None:
     said = converse(port, head, b"Authorization: Bearer later\r\n\r\n")
     assert said.startswith(b"HTTP/1.1 200 ")
     assert b"authorization" not in said
+
+
+@pytest.fixture
+def crowded_port(tmp_path: Path) -> Iterator[int]:
+    """The port of the same app with at most four connections, and a long time for a head."""
+    (tmp_path / "app.py").write_text(APP)
+    yield from serve_app(tmp_path, "--max-connections", "4", head_seconds=60)
+
+
+def test_connections_are_limited(crowded_port: int) -> None:
+    """A waiting connection gives way to a new one; a request that is being answered does not, and the new one is refused."""
+    with contextlib.ExitStack() as stack:
+
+        def connect(data: bytes) -> socket.socket:
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", crowded_port), timeout=30))
+            connection.sendall(data)
+            return connection
+
+        halves = [connect(b"GET / HTTP/1.1\r\nHost: x\r\n") for _ in range(20)]
+        url = f"http://127.0.0.1:{crowded_port}"
+        assert httpx.get(url, trust_env=False).status_code == 200
+        assert halves[0].recv(100).startswith(b"HTTP/1.1 408 ")
+        idle = connect(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle.recv(1000).startswith(b"HTTP/1.1 200 ")
+        slow = [connect(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(4)]
+        for _ in range(100):  # until all of them are being answered
+            if (refused := converse(crowded_port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")).startswith(b"HTTP/1.1 503 "):
+                break
+        assert refused.startswith(b"HTTP/1.1 503 ")
+        assert [each.recv(1000)[:13] for each in slow] == [b"HTTP/1.1 200 "] * 4

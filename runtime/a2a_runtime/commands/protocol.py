@@ -7,15 +7,20 @@ uvicorn itself takes headers of any size with httptools, and waits for their end
     IDLE ── first byte ──► HEAD ── end of the headers ──► BODY ── end of the body ──► IDLE
     └───────── at most HEAD_TIMEOUT_SECONDS ────────┘
 
+A process has a limit of open connections, so that descriptors for its store and its own calls are left. A connection beyond it takes the place of
+the one that has waited longest for a request, or for the end of its headers; if all others are busy, it is refused (503).
+
 It also drops trailers, which uvicorn would append to the headers of the running request, and reports client certificates (ASGI extension ``tls``).
 """
 
 from __future__ import annotations
 
 import asyncio
+import resource
 import ssl
 from enum import Enum, auto
 from http import HTTPStatus
+from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -23,6 +28,17 @@ MAX_HEAD_BYTES = 65_536
 """Of the request line and all headers together."""
 MAX_HEADERS = 100
 HEAD_TIMEOUT_SECONDS = 10.0
+_CONNECTION_SHARE = 0.75
+"""Of the descriptors that a process may have."""
+
+
+def default_max_connections() -> int:
+    """Return the number of connections that the descriptors of this process allow."""
+    soft_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _MANY if soft_limit == resource.RLIM_INFINITY else max(int(soft_limit * _CONNECTION_SHARE), 1)
+
+
+_MANY = 1_000_000
 
 
 class _Phase(Enum):
@@ -34,6 +50,10 @@ class _Phase(Enum):
 class BoundedHttpProtocol(HttpToolsProtocol):
     """One connection."""
 
+    max_connections = default_max_connections()
+    """Open connections of the process."""
+    _waiting: ClassVar[dict[BoundedHttpProtocol, None]] = {}
+    """Connections that wait for a request or for the end of its headers, the longest wait first."""
     _phase = _Phase.IDLE
     _has_begun = False
     _head_bytes = 0
@@ -45,6 +65,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._tls = _describe_tls(transport)
         self._start_deadline()
+        if len(self.connections) > self.max_connections:
+            oldest = next(iter(self._waiting))
+            oldest._refuse(HTTPStatus.SERVICE_UNAVAILABLE if oldest is self else HTTPStatus.REQUEST_TIMEOUT)  # noqa: SLF001 - of this class
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_deadline()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse a chunk; refuse the connection if the headers are still open and too large."""
@@ -84,14 +112,22 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._phase, self._head_bytes = _Phase.IDLE, 0
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()
+        if self._phase is _Phase.IDLE:
+            self._waiting[self] = None
+
     def _start_deadline(self) -> None:
         if self._deadline is None:
             self._deadline = self.loop.call_later(HEAD_TIMEOUT_SECONDS, self._refuse, HTTPStatus.REQUEST_TIMEOUT)
+            self._waiting[self] = None
 
     def _stop_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+        self._waiting.pop(self, None)
 
     def _refuse(self, status: HTTPStatus) -> None:
         self._stop_deadline()

@@ -84,6 +84,7 @@ def _override_store(_context: click.Context, _option: click.Parameter, url: str 
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
 @click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds that open requests get on shutdown.")
+@click.option("--max-connections", type=click.IntRange(1), help="Open connections. [default: three quarters of the descriptors, see ulimit -n]")
 @click.option(
     "--forwarded-allow-ips",
     "proxies",
@@ -119,15 +120,17 @@ def _override_store(_context: click.Context, _option: click.Parameter, url: str 
     help="Lowest level of logs.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
-def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool, **tls: Any) -> None:  # noqa: ANN401 - paths of files
+def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and a number
     """Serve an agent over HTTP with uvicorn, until it is stopped."""
-    if tls["ssl_ca_certs"] and find_spec("cryptography") is None:
+    if options["ssl_ca_certs"] and find_spec("cryptography") is None:
         raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'")
     if only_check:
         _check_store(_load_app(app))
         return
 
     os.environ.setdefault(ENVIRONMENT_NAMES["http_port"][0], str(port))  # the registration at a mesh names it
+    if (max_connections := options.pop("max_connections")) is not None:
+        BoundedHttpProtocol.max_connections = max_connections
     config = uvicorn.Config(
         _load_app(app),
         host=host,
@@ -137,9 +140,9 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies or None,
         http=BoundedHttpProtocol,
-        ssl_cert_reqs=ssl.CERT_OPTIONAL if tls["ssl_ca_certs"] else ssl.CERT_NONE,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if options["ssl_ca_certs"] else ssl.CERT_NONE,
         log_level=logging.getLogger(a2a_runtime.__name__).level,
-        **tls,
+        **options,
     )
     check_port(host, port)
     try:

@@ -9,21 +9,21 @@ from dataclasses import replace
 from uuid import NAMESPACE_OID, uuid5
 
 from a2a_contract.base import Encoded
-from a2a_contract.errors import RateLimitedError, TaskNotFoundError
+from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
 from a2a_runtime.execution.engine import SETTLED, to_snapshot_event, to_stream_response
 from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up
 from a2a_runtime.execution.skill import ReplyKind
-from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
+from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.push.notification import check_config
 from a2a_runtime.service.authorization import is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.routing import route_message
 from a2a_runtime.service.validation import SendCommand, check_media_types, find_skill, parse_send_request, require_permission, require_streaming
 from a2a_runtime.skills.handlers import check_reply
-from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
+from a2a_runtime.stores.models import NewTask, StoredTask
 
 _PUSH_CONFIG_PATH = "configuration.taskPushNotificationConfig."
 
@@ -82,10 +82,6 @@ class MessageOperations(ServiceBase):
             await skill.check(message, context.caller)
         if skill.skill.answers is ReplyKind.MESSAGE:
             return await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info, context.hidden_skills)
-        if (limit := context.surface.limits.open_tasks) is not None:
-            pages = [await self._store.list_tasks(command.scope, TaskQuery(state=state, page_size=1)) for state in ACTIVE | INTERRUPTED]
-            if sum(page.total_size for page in pages) >= limit:
-                raise RateLimitedError(f"There are {limit} open tasks of this caller; wait until one ends, or cancel one")
         new = NewTask(
             message.context_id or self._ids.new(),
             message,
@@ -93,6 +89,7 @@ class MessageOperations(ServiceBase):
             context.dialect,
             idempotency_key=command.idempotency_key,
             process=self._engine.runner.process,
+            max_open=context.surface.limits.open_tasks,
             record=(replace(command.request_info, is_streaming=True) if is_streaming and skill.can_merge else command.request_info).record,
             hidden_skills=context.hidden_skills,
         )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from a2a_contract.base import Encoded
-from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError, PermissionDeniedError
+from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError, PermissionDeniedError, RateLimitedError
 from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
 from a2a_runtime import lifecycle
@@ -139,6 +139,12 @@ def check_webhook_limit(other_count: int, max_webhooks: int | None) -> None:
     """Raise ``InvalidParamsError`` if a task would get more webhooks than allowed."""
     if max_webhooks is not None and other_count >= max_webhooks:
         raise InvalidParamsError(f"A task has at most {max_webhooks} webhooks; delete one first", details={"limit": str(max_webhooks)})
+
+
+def check_open_limit(open_count: int, max_open: int | None) -> None:
+    """Raise ``RateLimitedError`` if a scope has as many open tasks as it may have."""
+    if max_open is not None and open_count >= max_open:
+        raise RateLimitedError(f"There are {max_open} open tasks of this caller; wait until one ends, or cancel one")
 
 
 def bind_config(config: TaskPushNotificationConfig, wire_id: str, ids: IdGenerator) -> TaskPushNotificationConfig:

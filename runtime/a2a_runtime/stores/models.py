@@ -41,6 +41,7 @@ class NewTask:
     push_config: TaskPushNotificationConfig | None = None
     record: ReplayRecord | None = None  # found by every run
     hidden_skills: Sequence[str] = ()  # that its caller may not use: its handler reads nothing of theirs
+    max_open: int | None = None  # set: refused if the scope has as many tasks that have not ended
 
 
 @struct

@@ -25,6 +25,8 @@ class MemoryTasks(MemoryBase):
         """Create a task, or find the one of its idempotency key."""
         if new.idempotency_key is not None and (existing := self._find_idempotent_task(scope, new.idempotency_key)) is not None:
             return CreateResult(existing.to_stored_task(), is_new=False)
+        if new.max_open is not None and (index := self._index.scopes.get(scope)) is not None:
+            changes.check_open_limit(sum(map(index.count, lifecycle.OPEN)), new.max_open)
         at = self._index.now_millis()
         if new.wire_id is not None:
             self._check_wire_id(scope, new.wire_id, at)

@@ -98,7 +98,7 @@ class PostgresTasks(PostgresBase):
         for _ in range(_MAX_ATTEMPTS):
             rows = changes.build_new_rows(new, self._ids.new(), self._ids, self._clock.millis())
             try:
-                row = await self._inserts.fetchrow(*to_insert_arguments(scope, new, rows, reusable_since))
+                row = await self._insert(scope, new, to_insert_arguments(scope, new, rows, reusable_since))
             except asyncpg.UniqueViolationError as error:
                 raise TaskIdInUseError(details={"task_id": rows.wire_id}) from error
             if row["tasks"]:
@@ -110,6 +110,18 @@ class PostgresTasks(PostgresBase):
             if known is not None and (tasks := await self._load_tasks([known["key"]])):
                 return CreateResult(tasks[str(known["key"])], is_new=False)
         raise ConcurrencyError(f"The task of the idempotency key was deleted {_MAX_ATTEMPTS} times at the same time; send the request again")
+
+    async def _insert(self, scope: TaskScope, new: NewTask, arguments: Arguments) -> asyncpg.Record:
+        """Insert a task; where their number is limited, those of a scope one after the other."""
+        if new.max_open is None:
+            return await self._inserts.fetchrow(*arguments)
+        async with self._pool.transaction() as connection:
+            await connection.execute(SQL["lock_scope"], scope.to_text())
+            others = await connection.fetchval(SQL["count_open"], scope.to_text(), sorted(lifecycle.OPEN))
+            (row,) = await connection.fetch(SQL["create_task"], *arguments)
+            if row["tasks"]:  # else it is a task that an idempotency key stands for
+                changes.check_open_limit(others, new.max_open)
+            return row
 
     async def _find_idempotent_task(self, scope: TaskScope, idempotency_key: IdempotencyKey) -> asyncpg.Record | None:
         row = await self._pool.fetchrow(SQL["find_promise"], scope.to_text(), idempotency_key.context_id, idempotency_key.key)

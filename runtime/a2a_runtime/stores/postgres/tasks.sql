@@ -44,6 +44,13 @@ WITH promise AS (
 )
 SELECT count(*) AS tasks FROM task
 
+-- name: lock_scope
+-- Until the end of the transaction.
+SELECT pg_advisory_xact_lock(hashtextextended($1, 0))
+
+-- name: count_open
+SELECT count(*) FROM a2a_tasks WHERE scope = $1 AND is_latest AND state = ANY ($2::text[])
+
 -- name: find_promise
 SELECT t.key, t.wire_id, t.version, t.state, p.request_hash
 FROM a2a_promises p JOIN a2a_tasks t ON t.key = p.task

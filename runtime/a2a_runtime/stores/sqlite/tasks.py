@@ -29,6 +29,10 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdG
         existing = _find_idempotent_task(db, scope, new.idempotency_key)
         if existing is not None:
             return CreateResult(load_by_key(db, existing), is_new=False)
+    if new.max_open is not None:
+        where = {"scope": scope.to_text(), "oldest": 0}
+        counts = [db.execute(SQL["count_of_state"], {**where, "state": state}).fetchone()[0] for state in lifecycle.OPEN]
+        changes.check_open_limit(sum(counts), new.max_open)
     now = options.clock.millis()
     if new.wire_id is not None:
         _release_wire_id(db, scope, new.wire_id, options.cutoff_millis(options.wire_id_reuse_seconds))

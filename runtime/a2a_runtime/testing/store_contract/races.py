@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from typing import Any
 
+from a2a_contract.errors import RateLimitedError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.errors import ConcurrencyError, TaskTerminalError
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.models import ChangeResult, IdempotencyKey, TaskChange
+from a2a_runtime.stores.models import ChangeResult, IdempotencyKey, NewTask, TaskChange
 from a2a_runtime.testing.store_contract.case import SCOPE, StoreCase, append_artifact, build_new_task, create_task, get_artifact_texts, load_task
 
 
@@ -28,6 +31,22 @@ class RaceRules(StoreCase):
         """All others are refused."""
         made = await asyncio.gather(*[store.create_task(SCOPE, build_new_task(wire_id="job")) for _ in range(32)], return_exceptions=True)
         assert sum(not isinstance(each, BaseException) for each in made) == 1
+
+    async def test_concurrent_creations_keep_to_the_limit_of_open_tasks(self, store: Store) -> None:
+        """As many as the limit are created; a repeated creation is none, an ended task makes room, and other scopes are not concerned."""
+
+        def build_limited(**options: Any) -> NewTask:  # noqa: ANN401 - those of build_new_task
+            return replace(build_new_task(**options), max_open=5)
+
+        once = IdempotencyKey("key", b"hash")
+        first = await store.create_task(SCOPE, build_limited(idempotency_key=once))
+        made = await asyncio.gather(*[store.create_task(SCOPE, build_limited(context_id=f"c-{n}")) for n in range(24)], return_exceptions=True)
+        assert [type(each) for each in made if isinstance(each, BaseException)] == [RateLimitedError] * 20
+        again = await store.create_task(SCOPE, build_limited(idempotency_key=once))
+        assert (again.stored.key, again.is_new) == (first.stored.key, False)
+        assert (await store.create_task(SCOPE._replace(owner="eve"), build_limited())).is_new
+        await store.update_task(SCOPE, first.stored.key, TaskChange(state=State.COMPLETED))
+        assert (await store.create_task(SCOPE, build_limited())).is_new
 
     async def test_a_task_ends_once(self, store: Store) -> None:
         """One of several concurrent writers ends it, the others are refused, and there is one last event."""
