@@ -24,7 +24,7 @@ from a2a_runtime.auth.gate import SchemeRequirement, to_security_requirement
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.injection import ProcessDependencies
 from a2a_runtime.execution.providers import CONTEXT, Provider
-from a2a_runtime.execution.skill import Handler, ReplyKind, Skill
+from a2a_runtime.execution.skill import ReplyKind, Skill
 from a2a_runtime.skills.contract import AnyContract
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class SkillOptions(TypedDict, total=False):
     require: Sequence[SchemeRequirement]
     only_extended: bool
     input_schema: JsonObject | None
-    asks: bool | None
+    asks: bool | Sequence[type[object]] | None
     contract: AnyContract | None
     answers: ReplyKind | str
     timeout: float | None
@@ -190,12 +190,12 @@ class Agent:
             return skill_id
 
         def add(handler: AnyHandler) -> AnyHandler:
-            self.add(skill_id or handler.__name__, handler, **options)
+            self.add(handler.__name__ if skill_id is None else skill_id, handler, **options)
             return handler
 
         return add
 
-    def add(self, skill_id: str, handler: Handler, **options: Unpack[SkillOptions]) -> SkillDefinition:
+    def add(self, skill_id: str, handler: Callable[..., object], **options: Unpack[SkillOptions]) -> SkillDefinition:
         """Add a skill."""
         if skill_id in self._skills:
             raise ValueError(f"agent {self.name!r}: two skills are {skill_id!r}; give one of them another id")
@@ -216,19 +216,20 @@ class Agent:
         """Return the router; ``None`` without one."""
         return self._routers[0] if self._routers else None
 
-    def define(self, skill_id: str, handler: Handler, **options: Unpack[SkillOptions]) -> SkillDefinition:
+    def define(self, skill_id: str, handler: Callable[..., object], **options: Unpack[SkillOptions]) -> SkillDefinition:
         """Define a skill without adding it."""
         if not _ID.fullmatch(skill_id):
             raise ValueError(f"agent {self.name!r}: {skill_id!r} is not a skill id; ids are parts of URLs, without blanks and slashes")
         if unknown := sorted(options.keys() - SkillOptions.__optional_keys__):
             known = ", ".join(sorted(SkillOptions.__optional_keys__))
             raise TypeError(f"agent {self.name!r}: skill {skill_id!r}: unknown options {', '.join(unknown)}; known: {known}")
-        contract = options.get("contract")
+        description, asks = inspect.getdoc(handler) or "", options.get("asks")
+        handler, contract, is_asking = self._read_types(skill_id, handler, options)
         run = Skill(skill_id, handler, options.get("answers", ReplyKind.TASK), options.get("timeout", 300.0), options.get("restartable", True))
         return SkillDefinition(
             run,
             name=options.get("name", skill_id),
-            description=options.get("description", inspect.getdoc(handler) or ""),
+            description=options.get("description", description),
             tags=tuple(options.get("tags", ())),
             examples=tuple(options.get("examples", ())),
             input_modes=tuple(options.get("input_modes", ())),
@@ -236,13 +237,28 @@ class Agent:
             security_requirements=tuple(map(to_security_requirement, options.get("require", ()))),
             only_extended=options.get("only_extended", False),
             input_schema=options.get("input_schema", None if contract is None else contract.input_schema),
-            asks=options.get("asks", None if contract is None else bool(contract.replies)),
+            asks=asks if isinstance(asks, bool) else is_asking,
             contract=contract,
             is_default=options.get("default", False),
             can_merge=options.get("can_merge", False),
             check=options.get("check"),
             card_members=options.get("card_members"),
         )
+
+    def _read_types(
+        self, skill_id: str, handler: Callable[..., object], options: SkillOptions
+    ) -> tuple[Callable[..., object], AnyContract | None, bool | None]:
+        """Return the handler with its contract, given or read from its annotations, and whether it asks; ``None``: its code tells."""
+        from a2a_runtime.skills.annotations import build_typed_function, find_input  # noqa: PLC0415 - clients of a surface declare no skills
+
+        contract, asks = options.get("contract"), options.get("asks")
+        types = () if asks is None or isinstance(asks, bool) else tuple(asks)
+        if contract is None and find_input(skill_id, handler) is not None:
+            typed = build_typed_function(skill_id, handler, f"urn:a2a-gen:{self.name}", types)
+            return typed.handler, typed.contract, bool(types) if typed.takes_typed_context else None
+        if types:
+            raise TypeError(f"agent {self.name!r}: skill {skill_id!r}: asks: types of answers need a typed input; annotate it, or use asks=True")
+        return handler, contract, None if contract is None else bool(contract.replies)
 
     def provide(self, **functions: Callable[..., object]) -> None:
         """Declare dependencies that live as long as the process; handlers take them by parameter name, see ``execution.providers``."""

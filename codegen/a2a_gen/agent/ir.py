@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from a2a_gen.agent import branches, schemas
 from a2a_gen.agent.catalog import SchemaCatalog, bundle
@@ -112,7 +113,7 @@ def collect_schemas(settings: AgentSettings, library: Library) -> ReachableSchem
 def build_agent_ir(reached: ReachableSchemas, definitions: branches.Definitions) -> AgentIR:
     """Build the representation of an agent without errors."""
     settings, roots, catalogue = reached.settings, reached.roots, reached.catalogue
-    agent = schemas.text(settings.agent, "name")
+    agent = quote(schemas.text(settings.agent, "name"))
 
     def form(skill: SkillSettings, use: str) -> TypedSchemaIR:
         target = roots.get((skill.id, use))

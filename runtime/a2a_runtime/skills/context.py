@@ -106,4 +106,4 @@ class SkillContext:
         for schema in self._reply_schemas:
             if reply in (schema, schema.type):
                 return schema
-        raise TypeError(f"reply type {reply!r}: no schema; name one under `asks` of the skill in a2a.toml")
+        raise TypeError(f"reply type {reply!r}: no schema; name one under `asks` of the skill in a2a.toml, or with asks=[…]")

@@ -1,0 +1,150 @@
+"""``a2a-gen schema``: the contract of an agent that is written in Python, as a project.
+
+    contract/a2a.toml             its skills, each with references to its schemas
+    contract/schema/types.json    the types of all typed functions
+    contract/schema/….json        other schemas, one file for each use
+
+The project is for the compatibility check and for typed clients (``a2a-gen build``). The agent does not read it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+from pydantic import TypeAdapter
+
+from a2a_runtime.agent import Agent, SkillDefinition
+from a2a_runtime.commands import CommandError
+from a2a_runtime.importing import ImportFromStringError, import_from_string
+from a2a_runtime.project.surfaces import PROJECT_FILE
+from a2a_runtime.skills.annotations import DRAFT, AnnotatedSchema
+from a2a_runtime.skills.schema import TEXT, TypedSchema
+
+MARK = "# Written by a2a-gen schema"
+_TYPES = "schema/types.json"
+_REFERENCE = "#/$defs/"
+_EXIT_STALE = 1
+_EXAMPLES = """\b
+Examples:
+  a2a-gen schema app:agent                          write contract/
+  a2a-gen schema app:agent -o contract --check      for CI: exit 1 if it is stale
+  cd contract && a2a-gen build                      a typed client in Python
+  cd contract && a2a-gen diff --against origin/main what the change breaks
+
+\b
+Exit codes: 0 success, 1 the files are stale, 2 usage error."""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("agent", metavar="MODULE:AGENT")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("contract"), show_default=True, help="Folder to write."
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is missing or differs.")
+@click.pass_context
+def command(context: click.Context, agent: str, output: Path, *, check: bool) -> None:
+    """Write the schemas of an agent's typed functions to files."""
+    files = {output / name: text for name, text in render_contract(_import_agent(agent)).items()}
+    stale = [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    if check:
+        for path in stale:
+            click.echo(f"{path}: stale; run a2a-gen schema {agent} -o {output}", err=True)
+        context.exit(_EXIT_STALE if stale else 0)
+    project = output / PROJECT_FILE
+    if project.is_file() and not project.read_text(encoding="utf-8").startswith(MARK):
+        raise CommandError(f"{project}: written by hand; choose another folder with -o, or remove the file")
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files[path], encoding="utf-8")
+        click.echo(f"wrote {path}")
+
+
+def _import_agent(name: str) -> Agent:
+    sys.path.insert(0, str(Path.cwd()))  # as Python does for the folder of a script
+    try:
+        found = import_from_string(name)
+    except ImportFromStringError as error:
+        raise click.UsageError(f"{name}: {error}") from error
+    if not isinstance(found, Agent):
+        raise click.UsageError(f"{name}: not an agent; name an Agent, such as app:agent")
+    return found
+
+
+def render_contract(agent: Agent) -> Mapping[str, str]:
+    """Render the files of an agent's contract, by path."""
+    uses = [(skill, use, schema) for skill in agent.skills.values() for use, schema in _list_uses(skill)]
+    typed = [(skill, use, schema) for skill, use, schema in uses if isinstance(schema, AnnotatedSchema)]
+    by_key, common = TypeAdapter.json_schemas([((skill.id, use), schema.mode, schema.adapter) for skill, use, schema in typed])
+    definitions = dict(common.get("$defs", {}))
+    references: dict[tuple[str, str], str] = {}
+    files: dict[str, str] = {}
+    for skill, use, annotated in typed:
+        found = by_key[(skill.id, use), annotated.mode]
+        name = str(found.get("$ref", "")).removeprefix(_REFERENCE) if found.keys() == {"$ref"} else ""
+        if not name:
+            name = _to_class_name(skill.id, use)
+            definitions[name] = found
+        references[skill.id, use] = f"{_TYPES}{_REFERENCE}{name}"
+    for skill, use, schema in uses:
+        if not isinstance(schema, AnnotatedSchema):
+            path = references[skill.id, use] = f"schema/{skill.id}.{use}.json"
+            files[path] = _to_json(schema.schema)
+    if definitions:
+        files[_TYPES] = _to_json({"$schema": DRAFT, "$defs": dict(sorted(definitions.items()))})
+    return {PROJECT_FILE: "\n".join(_render_project(agent, references)) + "\n", **files}
+
+
+def _list_uses(skill: SkillDefinition) -> Iterator[tuple[str, TypedSchema[object]]]:
+    if skill.contract is None:
+        return
+    yield from skill.contract.schemas.items()
+    for schema in skill.contract.replies:
+        if schema is not TEXT:
+            yield f"ask.{_to_ask_name(schema)}", schema
+
+
+def _render_project(agent: Agent, references: Mapping[tuple[str, str], str]) -> Iterator[str]:
+    yield f"{MARK}, for the compatibility check and typed clients. Do not edit."
+    yield from ("", "[agent]", f"name = {_quote(agent.name)}", f"description = {_quote(agent.description or agent.name)}")
+    yield f"version = {_quote(agent.version)}"
+    for skill in agent.skills.values():
+        yield from ("", f"[skills.{_quote(skill.id)}]", f"description = {_quote(skill.description or skill.id)}")
+        if skill.contract is not None and skill.contract.streams:
+            yield "streaming = true"
+        asks: list[str] = []
+        for (skill_id, use), reference in references.items():
+            if skill_id == skill.id and use.startswith("ask."):
+                asks.append(f"{use.removeprefix('ask.')} = {_quote(reference)}")
+            elif skill_id == skill.id:
+                yield f"{use} = {_quote(reference)}"
+        if asks:
+            yield f"asks = {{ {', '.join(asks)} }}"
+    yield from ("", "[outputs]", f"package = {_quote(_to_package(agent.name))}")
+
+
+def _to_ask_name(schema: TypedSchema[object]) -> str:
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", schema.id.rpartition("ask.")[2] or "reply").lower().strip("_")
+    return name if name[:1].isalpha() else f"ask_{name}"
+
+
+def _to_class_name(skill_id: str, use: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", f"{skill_id}.{use}") if word)
+
+
+def _to_package(name: str) -> str:
+    word = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    return f"{word if word[:1].isalpha() else f'agent_{word}'}_contract"
+
+
+def _quote(text: str) -> str:
+    """Quote a text for TOML, whose basic strings are those of JSON without the control character DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _to_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

@@ -1,0 +1,213 @@
+"""Contract of a typed function, from its annotations: schemas by Pydantic, checked and published as those from files.
+
+    async def book(request: BookFlight, ctx, db) -> Booking: …
+    async def follow(request: Flight) -> AsyncIterator[Position]: …
+
+parameter       is
+the first       the input, if it is annotated with data; a function whose first parameter is a context, or has no annotation, is untyped
+ctx             the typed context, or the untyped one if it is annotated so; it may be missing
+any other       a dependency
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import partial, wraps
+from typing import Any, Literal, NamedTuple, TypeVar
+from urllib.parse import quote
+from uuid import UUID
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticUserError
+from pydantic_core import to_json
+
+from a2a_contract.base import JsonObject, WireModel
+from a2a_runtime.execution.background import run_in_thread
+from a2a_runtime.execution.context import Context
+from a2a_runtime.execution.skill import HandlerKind, detect_handler_kind
+from a2a_runtime.skills.context import SkillContext
+from a2a_runtime.skills.contract import SkillContract
+from a2a_runtime.skills.handlers import HandlerMismatchError, StreamingHandler, UnaryHandler
+from a2a_runtime.skills.schema import TEXT, TypedSchema
+
+T = TypeVar("T")
+
+CONTEXT = "ctx"
+"""Name of the parameter that takes the context."""
+
+_CONTEXTS = (Context, SkillContext)
+_DATA: tuple[type, ...] = (BaseModel, Enum, str, int, float, bool, bytes, list, dict, tuple, set, frozenset, date, time, timedelta, Decimal, UUID)
+_STREAMS: frozenset[object] = frozenset((AsyncGenerator, AsyncIterator, AsyncIterable))
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class AnnotatedSchema(TypedSchema[T]):
+    """A schema that Pydantic derives from a type: of what the type accepts as an input, or of what it is written as in an output."""
+
+    def __init__(self, python_type: Any, mode: Literal["validation", "serialization"], schema_id: str) -> None:  # noqa: ANN401 - as the base class
+        self.adapter: TypeAdapter[T] = TypeAdapter(python_type)
+        self.mode: Literal["validation", "serialization"] = mode
+        schema: JsonObject = {"$schema": DRAFT, "$id": quote(schema_id, safe=":."), **self.adapter.json_schema(by_alias=True, mode=mode)}
+        super().__init__(python_type, schema)
+
+    def _load(self, value: object) -> T:
+        return self.adapter.validate_json(to_json(value), by_alias=True, by_name=False)  # as JSON: strict models take a date from a text
+
+    def _dump(self, value: T) -> object:
+        document: object = self.adapter.dump_python(self.adapter.validate_python(value), mode="json", by_alias=True, warnings="error")
+        return document
+
+
+class TypedFunction(NamedTuple):
+    """A handler with the contract of its function."""
+
+    handler: UnaryHandler[Any, Any] | StreamingHandler[Any, Any]
+    contract: SkillContract[Any, Any]
+    takes_typed_context: bool
+    """False for a function that asks its questions through the untyped context."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    input: object
+    output: object
+    kind: HandlerKind
+    context: inspect.Parameter | None
+    is_context_typed: bool
+    others: Sequence[inspect.Parameter]
+
+
+def find_input(skill_id: str, function: Callable[..., object]) -> object:
+    """Return the type of the input of a typed function; ``None`` for an untyped one."""
+    try:
+        first = next(iter(inspect.signature(function).parameters.values()), None)
+    except (TypeError, ValueError):  # no function, or one in C without a signature
+        return None
+    if first is None or first.annotation is first.empty or first.kind in (first.VAR_POSITIONAL, first.VAR_KEYWORD, first.KEYWORD_ONLY):
+        return None
+    annotation = _resolve(function, first.name, first.annotation)
+    if isinstance(annotation, str):
+        if annotation.rpartition(".")[2].endswith(Context.__name__):
+            return None
+        raise HandlerMismatchError(
+            f"skill {skill_id!r}: the annotation {annotation!r} of {first.name!r} cannot be resolved; define or import the type at the top of its "
+            "module, not in a function and not for type checkers only"
+        )
+    if inspect.isclass(annotation) and issubclass(annotation, WireModel):
+        raise HandlerMismatchError(f"skill {skill_id!r}: {first.name!r} is a {annotation.__name__}; take the context, and read ctx.message")
+    return annotation if _is_data(annotation) else None
+
+
+def build_typed_function(skill_id: str, function: Callable[..., object], id_prefix: str, asks: Sequence[type[object]] = ()) -> TypedFunction:
+    """Build the handler and the contract of a typed function; ``asks`` are the types of the answers to its questions."""
+    signature = _read_signature(skill_id, function)
+    build = partial(_build_schema, skill_id, id_prefix)
+    contract: SkillContract[Any, Any] = SkillContract(
+        skill_id,
+        build("input", signature.input, "validation"),
+        build("output", signature.output, "serialization"),
+        streams=signature.kind is HandlerKind.STREAM,
+        replies=tuple(build(f"ask.{getattr(each, '__name__', number)}", each, "validation") for number, each in enumerate(asks, 1)),
+    )
+    handler = StreamingHandler if contract.streams else UnaryHandler
+    return TypedFunction(handler(contract, _adapt(function, signature)), contract, signature.context is None or signature.is_context_typed)
+
+
+def _read_signature(skill_id: str, function: Callable[..., object]) -> _Signature:
+    signature, kind = inspect.signature(function), detect_handler_kind(function)
+    _, *others = signature.parameters.values()
+    output = _resolve(function, "return", signature.return_annotation)
+    if kind is None or output is signature.empty or isinstance(output, str):
+        raise HandlerMismatchError(
+            f"skill {skill_id!r}: its input is typed, and its output is not; annotate what it returns, -> None for nothing, or take the context alone"
+        )
+    if kind is HandlerKind.STREAM:
+        if typing.get_origin(output) not in _STREAMS:
+            raise HandlerMismatchError(f"skill {skill_id!r}: it yields, but is annotated with {output}; annotate it with AsyncIterator[…]")
+        output = typing.get_args(output)[0]
+    context = next((each for each in others if each.name == CONTEXT or _is_context(_resolve(function, each.name, each.annotation))), None)
+    annotation = None if context is None else _resolve(function, context.name, context.annotation)
+    is_untyped = inspect.isclass(annotation) and issubclass(annotation, Context)
+    rest = [
+        each.replace(kind=each.KEYWORD_ONLY) for each in others if each is not context and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]
+    return _Signature(_resolve_input(function), output, kind, context, not is_untyped, rest)
+
+
+def _resolve_input(function: Callable[..., object]) -> object:
+    first = next(iter(inspect.signature(function).parameters.values()))
+    return _resolve(function, first.name, first.annotation)
+
+
+def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[..., Any]:
+    """Adapt a function to the call of a typed method: the input, the typed context, and dependencies by name."""
+    context, is_typed = signature.context, signature.is_context_typed
+
+    def bind(request: object, typed: SkillContext, dependencies: dict[str, object]) -> Callable[[], Any]:
+        given = {} if context is None else {context.name: typed if is_typed else typed.untyped}
+        return partial(function, request, **given, **dependencies)
+
+    @wraps(function)
+    def stream(request: object, typed: SkillContext, **dependencies: object) -> object:
+        return bind(request, typed, dependencies)()
+
+    @wraps(function)
+    async def call(request: object, typed: SkillContext, **dependencies: object) -> object:
+        bound = bind(request, typed, dependencies)
+        result = await run_in_thread(lambda run: run(), bound) if signature.kind is HandlerKind.THREAD else bound()
+        return await result if inspect.isawaitable(result) else result
+
+    adapted: Callable[..., Any] = stream if signature.kind is HandlerKind.STREAM else call
+    positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("request", CONTEXT)]
+    adapted.__signature__ = inspect.Signature([*positional, *signature.others])  # type: ignore[attr-defined]  # as functools sets it
+    return adapted
+
+
+def _build_schema(skill_id: str, id_prefix: str, use: str, python_type: object, mode: Literal["validation", "serialization"]) -> TypedSchema[Any]:
+    if python_type is str:
+        return TEXT
+    if inspect.isclass(python_type) and issubclass(python_type, WireModel):
+        raise HandlerMismatchError(f"skill {skill_id!r}: {use} is a {python_type.__name__}, which has no schema of its own; use a model of the data")
+    try:
+        return AnnotatedSchema(python_type, mode, f"{id_prefix}:{skill_id}:{use}")
+    except PydanticUserError as error:
+        reason = str(error).partition("\n")[0]
+        raise HandlerMismatchError(f"skill {skill_id!r}: {use} has no JSON Schema: {reason}; use a Pydantic model") from None
+
+
+def _is_data(annotation: object) -> bool:
+    """Return whether an annotation is of a value, and not of a context or of anything."""
+    origin = typing.get_origin(annotation)
+    if origin in {typing.Union, types.UnionType, typing.Annotated}:
+        return any(map(_is_data, typing.get_args(annotation)))
+    if origin is Literal or typing.is_typeddict(annotation):
+        return True
+    found = origin or annotation
+    return inspect.isclass(found) and (issubclass(found, _DATA) or is_dataclass(found)) and not issubclass(found, _CONTEXTS)
+
+
+def _is_context(annotation: object) -> bool:
+    return inspect.isclass(annotation) and issubclass(annotation, _CONTEXTS)
+
+
+def _resolve(function: Callable[..., object], name: str, annotation: object) -> object:
+    """Resolve one annotation; the text if that is not possible."""
+    plain: object = function
+    while isinstance(plain, partial):
+        plain = plain.func
+    plain = inspect.unwrap(plain) if callable(plain) else plain
+    plain = plain if inspect.isroutine(plain) else type(plain).__call__
+    with suppress(NameError, TypeError, AttributeError):
+        return typing.get_type_hints(plain, include_extras=True).get(name, annotation)
+    if isinstance(annotation, str):
+        with suppress(Exception):  # of whatever the text says
+            return eval(annotation, getattr(plain, "__globals__", {}))  # noqa: S307 - the code of the application itself
+    return annotation
