@@ -25,18 +25,19 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from a2a_contract.base import JsonObject, WireModel
+from a2a_contract.field_paths import field_paths
 from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context
 from a2a_runtime.execution.skill import HandlerKind, detect_handler_kind
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import HandlerMismatchError, StreamingHandler, UnaryHandler
-from a2a_runtime.skills.schema import TEXT, TypedSchema
+from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema
 
 T = TypeVar("T")
 
@@ -58,11 +59,23 @@ class AnnotatedSchema(TypedSchema[T]):
         schema: JsonObject = {"$schema": DRAFT, "$id": quote(schema_id, safe=":."), **self.adapter.json_schema(by_alias=True, mode=mode)}
         super().__init__(python_type, schema)
 
-    def _load(self, value: object) -> T:
-        return self.adapter.validate_json(to_json(value), by_alias=True, by_name=False)  # as JSON: strict models take a date from a text
+    def parse(self, value: object) -> T:
+        """Parse JSON values, as JSON: strict models take a date from a text."""
+        self.validator.check(value)
+        try:
+            return self.adapter.validate_json(to_json(value), by_alias=True, by_name=False)
+        except ValidationError as error:
+            raise SchemaMismatchError(field_paths(error)) from error
 
-    def _dump(self, value: T) -> object:
-        document: object = self.adapter.dump_python(self.adapter.validate_python(value), mode="json", by_alias=True, warnings="error")
+    def serialize(self, value: T) -> object:
+        """Serialize a value of the type, or one that the type accepts; ``None`` is null."""
+        try:
+            document: object = self.adapter.dump_python(self.adapter.validate_python(value), mode="json", by_alias=True, warnings="error")
+        except ValidationError as error:
+            raise SchemaMismatchError(field_paths(error)) from error
+        except PydanticSerializationError as error:
+            raise SchemaMismatchError((("", str(error).partition("\n")[0]),)) from error
+        self.validator.check(document)
         return document
 
 
