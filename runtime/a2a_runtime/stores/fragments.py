@@ -24,7 +24,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Task
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_datetime, to_rfc3339
-from a2a_runtime.stores.models import LoggedEvent, StoredTask, TaskHead
+from a2a_runtime.stores.models import LoggedEvent, RecordKind, ReplayRecord, StoredTask, TaskHead
 
 EMPTY_OBJECT = b"{}"
 
@@ -174,6 +174,11 @@ def encode_artifact_event(ids: bytes, body: bytes, *, append: bool, last_chunk: 
 
 ChunkColumns: TypeAlias = tuple[str, bytes, bytes]
 """Columns of a chunk: artifact id, facts, parts."""
+
+
+def to_replay_record(kind: str, key: str, fingerprint: str, body: bytes) -> ReplayRecord:
+    """Build a replay record from its columns."""
+    return ReplayRecord(RecordKind(kind), key, body, fingerprint)
 
 
 class TaskRow(Protocol):

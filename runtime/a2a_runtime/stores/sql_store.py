@@ -29,7 +29,7 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.fragments import TaskRow
-from a2a_runtime.stores.models import ClaimedRun, Delivery, LoggedEvent, PushFailure, RecordKind, RenewedLease, ReplayRecord, StoredTask
+from a2a_runtime.stores.models import Delivery, LoggedEvent, PushFailure, RenewedLease, StoredTask
 
 T = TypeVar("T")
 
@@ -204,18 +204,6 @@ class SqlStore(ABC):
         """Note in which task the event loop of a process stands still."""
         await self._execute("mark_suspect", process=process, key=key)
 
-    async def claim(self, key: str, process: str) -> ClaimedRun | None:
-        """Begin a run of a task."""
-
-        async def claim(transaction: SqlTransaction) -> ClaimedRun | None:
-            claimed = await transaction.fetch("claim", key=key, process=process, now=self._shared_millis())
-            if not claimed:
-                return None
-            records = await transaction.fetch("load_records", key=key)
-            return ClaimedRun(await transaction.load_task(key), [to_replay_record(row) for row in records], claimed[0]["crashes"])
-
-        return await self._transact(claim)
-
     async def find_orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
         """Find active tasks that no live process runs."""
         rows = await self._fetch("find_orphans", now=self._shared_millis(), limit=limit, surfaces=_to_list(surfaces))
@@ -349,8 +337,3 @@ def _parse_config(body: bytes) -> TaskPushNotificationConfig:
 
 def _to_delivery(row: TaskRow, stored: StoredTask) -> Delivery:
     return Delivery(row["id"], row["attempts"], _parse_config(row["config"]), row["dialect"], fragments.to_logged_event(row), stored)
-
-
-def to_replay_record(row: TaskRow) -> ReplayRecord:
-    """Read a replay record."""
-    return ReplayRecord(RecordKind(row["kind"]), row["record_key"], row["body"], row["fingerprint"])

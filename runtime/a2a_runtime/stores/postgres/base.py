@@ -94,6 +94,7 @@ class PostgresBase(SqlStore):
         self._pool = Pool(dsn, pool, options.fail_point)
         self._inserts = StatementPipeline(self._pool, SQL["create_task"], options.fail_point)
         self._updates = StatementPipeline(self._pool, SQL["update_task"], options.fail_point)
+        self._claims = StatementPipeline(self._pool, SQL["claim"], options.fail_point)
         self._loads = StatementPipeline(self._pool, SQL["load_task"], width=2)
         self._recent_tasks = RecentTasks()
         self._names: dict[str, TaskNames] = {}

@@ -24,18 +24,24 @@ DELETE FROM a2a_processes WHERE process = :process
 DELETE FROM a2a_processes p WHERE lease_until <= :now AND NOT EXISTS (SELECT FROM a2a_tasks t WHERE t.is_active AND t.process = p.process)
 
 -- name: claim
--- The row is compared with what was seen: the lease of a process that claims the task at the same moment may be younger than this statement.
+-- One row, even if the task is not claimed. The row is compared with what was seen: the lease of a process that claims the task at the same moment may be
+-- younger than this statement. A row that another process has locked is left to it: claims are sent in batches, which must not wait for each other.
 WITH seen AS (
     SELECT t.key, t.epoch, t.process, t.process IS NOT NULL AND coalesce(p.suspect = t.key, true) AS has_crashed
     FROM a2a_tasks t LEFT JOIN a2a_processes p ON p.process = t.process
-    WHERE t.key = :key AND t.is_active AND (p.lease_until IS NULL OR p.lease_until <= :now)
+    WHERE t.key = $1 AND t.is_active AND (p.lease_until IS NULL OR p.lease_until <= $3)
+    FOR UPDATE OF t SKIP LOCKED
+), claimed AS (
+    UPDATE a2a_tasks t SET epoch = t.epoch + 1, process = $2, crashes = t.crashes + has_crashed::integer
+    FROM seen WHERE t.key = seen.key AND t.is_active AND t.epoch = seen.epoch AND t.process IS NOT DISTINCT FROM seen.process
+    RETURNING t.key, t.scope, t.wire_id, t.crashes
 )
-UPDATE a2a_tasks t SET epoch = t.epoch + 1, process = :process, crashes = t.crashes + has_crashed::integer
-FROM seen WHERE t.key = seen.key AND t.is_active AND t.epoch = seen.epoch AND t.process IS NOT DISTINCT FROM seen.process
-RETURNING t.crashes
-
--- name: load_records
-SELECT kind, record_key, fingerprint, body FROM a2a_records WHERE task = :key ORDER BY place
+SELECT claimed.scope, claimed.wire_id, claimed.crashes, records.kinds, records.keys, records.fingerprints, records.bodies
+FROM (SELECT) AS one LEFT JOIN claimed ON true LEFT JOIN LATERAL (
+    SELECT array_agg(kind ORDER BY place) AS kinds, array_agg(record_key ORDER BY place) AS keys,
+        array_agg(fingerprint ORDER BY place) AS fingerprints, array_agg(body ORDER BY place) AS bodies
+    FROM a2a_records WHERE task = claimed.key
+) AS records ON true
 
 -- name: find_orphans
 SELECT t.key FROM a2a_tasks t LEFT JOIN a2a_processes p ON p.process = t.process

@@ -9,7 +9,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.stores import fragments
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
+from a2a_runtime.stores.models import ClaimedRun
+from a2a_runtime.stores.sql_store import SqlTransaction
 from a2a_runtime.stores.sqlite.connection import SQL, FileLock, connect, create_file, to_unavailable_error, upgrade
 from a2a_runtime.stores.sqlite.executor import ConnectionThread
 from a2a_runtime.stores.sqlite.tasks import SqliteTasks
@@ -85,6 +88,19 @@ class SqliteStore(SqliteTasks):
             raise to_unavailable_error(self.path, error) from error
         finally:
             lock.release()
+
+    async def claim(self, key: str, process: str) -> ClaimedRun | None:
+        """Begin a run of a task."""
+
+        async def claim(transaction: SqlTransaction) -> ClaimedRun | None:
+            claimed = await transaction.fetch("claim", key=key, process=process, now=self._shared_millis())
+            if not claimed:
+                return None
+            records = await transaction.fetch("load_records", key=key)
+            found = [fragments.to_replay_record(row["kind"], row["record_key"], row["fingerprint"], row["body"]) for row in records]
+            return ClaimedRun(await transaction.load_task(key), found, claimed[0]["crashes"])
+
+        return await self._transact(claim)
 
     async def close(self) -> None:
         """Finish pending calls and release the file."""
