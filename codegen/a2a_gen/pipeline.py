@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache as cached
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from a2a_gen.emit.protobuf import codec
 from a2a_gen.ir.build import build_contract
 from a2a_gen.ir.model import Contract
 from a2a_gen.lint.rules import run_rules
+from a2a_gen.output.cache import BuildCache
 from a2a_gen.output.lock import LOCK_FILE, TOOLS, GeneratorInfo, Lock, hash_bytes, hash_sources, read_lock
 from a2a_gen.output.publish import Drift, PublishPlan, find_drift, find_unchanged_dialects, make_plan, publish, read_reusable_models, refuse_edited
 from a2a_gen.output.staging import MODEL_LIBRARIES, SERVER_LIBRARIES, check_package, stage, start_import_check
@@ -142,23 +144,32 @@ def _stage_build(project: Project, *, is_full_rebuild: bool) -> Generator[Staged
     """Run every step but the last; the stage is removed afterwards. A full rebuild reuses nothing from the last build."""
     old = read_lock(project.root)
     with start_import_check(MODEL_LIBRARIES if project.kind == "models" else SERVER_LIBRARIES) as import_check:
-        reusable = None if is_full_rebuild else old
-        files, new, warnings = _generate(project, reusable)
-        with stage(project.out, files) as folder:
+        cache = BuildCache(project.root, project.out, None if is_full_rebuild else _describe_generator())
+        files, new, warnings = _generate(project, None if is_full_rebuild else old, cache)
+        changed = cache.select_changed(files)
+        with stage(project.out, changed, cache.unchanged) as folder:
             out = project.out.relative_to(project.root)
-            staged_paths = {(out / path).as_posix(): file for path, file in check_package(folder, import_check).items()}
+            staged_paths = {
+                (out / path).as_posix(): file
+                for path, file in check_package(folder, import_check, changed, has_types=project.kind != "contract").items()
+            }
             files = {path: file.read_bytes() for path, file in staged_paths.items()}
             new = replace(new, outputs={path: hash_bytes(content) for path, content in files.items()})
-            yield StagedBuild(files, staged_paths, make_plan(project.root, files, old.outputs if old else {}), (old, new), warnings)
+            plan = make_plan(project.root, files, old.outputs if old else {})
+            yield StagedBuild(files, staged_paths, plan, (old, new), warnings)
+            if not is_full_rebuild:
+                cache.keep({Path(path).relative_to(out).as_posix(): content for path, content in files.items()})
 
 
-def _generate(project: Project, reusable: Lock | None) -> tuple[Files, Lock, tuple[Problem, ...]]:
+def _generate(project: Project, reusable: Lock | None, cache: BuildCache) -> tuple[Files, Lock, tuple[Problem, ...]]:
     """Generate the files of a project, its lock without outputs, and the warnings."""
     match project.kind:
         case "agent":
-            return _generate_agent(project)
+            loaded = agent.read_agent(project)
+            return agent.emit(loaded.agent, cache), _build_lock(project, loaded.inputs), _raise_on_errors(loaded.problems)
         case "models":
-            return _generate_models(project)
+            package = plain.read_package(project)
+            return plain.emit(package, cache), _build_lock(project, package.inputs), package.problems
         case "contract":
             return _generate_contract(project, reusable)
 
@@ -174,18 +185,6 @@ def _generate_contract(project: Project, reusable: Lock | None) -> tuple[Files, 
         unchanged = find_unchanged_dialects(reusable, new, dialects, project.options["schema"])
         loaded = replace(loaded, reused_models=read_reusable_models(reusable, project.out, project.root, unchanged))
     return _run_emitters(loaded), new, problems
-
-
-def _generate_agent(project: Project) -> tuple[Files, Lock, tuple[Problem, ...]]:
-    """Generate the same for an agent; always in full, since building one agent is fast."""
-    loaded = agent.read_agent(project)
-    return agent.emit(loaded.agent), _build_lock(project, loaded.inputs), _raise_on_errors(loaded.problems)
-
-
-def _generate_models(project: Project) -> tuple[Files, Lock, tuple[Problem, ...]]:
-    """Generate the same for plain schemas."""
-    package = plain.read_package(project)
-    return plain.emit(package), _build_lock(project, package.inputs), package.problems
 
 
 def _raise_on_errors(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
@@ -207,6 +206,9 @@ def _run_emitters(loaded: LoadedContract) -> Files:
 
 def _build_lock(project: Project, inputs: Files) -> Lock:
     """Build the lock without its outputs, which are not known yet."""
-    tools = {tool: version(tool) for tool in TOOLS}
-    hashes = {path: hash_bytes(content) for path, content in inputs.items()}
-    return Lock(GeneratorInfo(a2a_gen.__version__, hash_sources(), tools), project.options, hashes, {})
+    return Lock(_describe_generator(), project.options, {path: hash_bytes(content) for path, content in inputs.items()}, {})
+
+
+@cached
+def _describe_generator() -> GeneratorInfo:
+    return GeneratorInfo(a2a_gen.__version__, hash_sources(), {tool: version(tool) for tool in TOOLS})

@@ -11,6 +11,7 @@ from a2a_gen.agent.ir import AgentIR, ReachableSchemas, build_agent_ir, collect_
 from a2a_gen.agent.schemas import Library
 from a2a_gen.agent.settings import read_settings
 from a2a_gen.agent.type_builder import TypeBuilder
+from a2a_gen.output.cache import BuildCache
 from a2a_gen.problems import ContractError, Problem, has_errors
 from a2a_gen.source.project import Project
 
@@ -52,6 +53,6 @@ def _find_problems(project: Project) -> tuple[tuple[Problem, ...], ReachableSche
     return tuple(dict.fromkeys((*settings.problems, *library.problems, *check(library)))), reached, library
 
 
-def emit(agent: AgentIR) -> dict[str, bytes]:
+def emit(agent: AgentIR, cache: BuildCache | None = None) -> dict[str, bytes]:
     """Emit the files of the package."""
-    return {**models.emit(agent.definitions, agent.modules), **modules.emit(agent)}
+    return {**models.emit(agent.definitions, agent.modules, models.EmitOptions(cache=cache)), **modules.emit(agent)}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, count
 from keyword import iskeyword
 from pathlib import PurePosixPath
 
@@ -55,7 +56,7 @@ class SchemaCatalog:
     def unique(self, name: str, file: str) -> str:
         """Return a name that is not taken yet."""
         stem = pascal(PurePosixPath(file).name.partition(".")[0])
-        tries: Iterable[str] = (name, f"{stem}{name}", *(f"{name}{number}" for number in range(2, 1000)))
+        tries = chain((name, f"{stem}{name}"), (f"{name}{number}" for number in count(2)))
         name = next(each for each in tries if each not in self._taken)
         self._taken.add(name)
         return name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import jsonschema_rs
 
@@ -53,10 +54,18 @@ def _find_invalid_schemas(library: Library, path: str, data: Json) -> Iterator[P
         where = library.place(SchemaRef(path, f"/{word}"))
         yield Problem(where, "A2A-K06", "an OpenAPI document, not a JSON Schema", "write the schemas of its components to files of their own")
         return
-    for error in jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, validate_formats=True, offline=True).iter_errors(data):
+    validator = _load_metaschema(draft)
+    if validator.is_valid(data):
+        return
+    for error in validator.iter_errors(data):
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         text = f"not a valid JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
         yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", text, "follow the draft named in $schema")
+
+
+@cache
+def _load_metaschema(draft: str) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for({"$schema": draft, "$ref": draft}, validate_formats=True, offline=True)
 
 
 def _describe_supported(draft: Json) -> str:

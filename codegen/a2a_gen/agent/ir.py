@@ -121,7 +121,9 @@ def build_agent_ir(reached: ReachableSchemas, definitions: branches.Definitions)
             return TEXT
         return TypedSchemaIR(catalogue.names[target], f"{skill.id}.{use}.json", bundle(target, catalogue, f"urn:a2a-gen:{agent}:{skill.id}:{use}"))
 
-    skills = tuple(_skill(skill, {use: form(skill, use) for use in ("input", "output", *skill.references)}, settings) for skill in settings.skills)
+    skills = tuple(
+        _skill(skill, {use: form(skill, use) for use in dict.fromkeys(("input", "output", *skill.references))}, settings) for skill in settings.skills
+    )
     return AgentIR(settings, skills, definitions, assign_modules(definitions), branches.emit(definitions, catalogue))
 
 

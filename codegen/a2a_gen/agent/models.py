@@ -41,6 +41,7 @@ from a2a_gen.agent.types import (
 from a2a_gen.emit import models
 from a2a_gen.emit.render import BUILD, escape_unprintable, header
 from a2a_gen.ir.names import field_name, module_name
+from a2a_gen.output.cache import BuildCache, hash_parts
 from a2a_gen.problems import ContractError, Place, Problem
 from a2a_gen.source.json_text import Json
 
@@ -195,26 +196,58 @@ _SCALARS: Final[Mapping[ScalarType, dict[str, Json]]] = {
 }
 
 
-def emit(
-    definitions: Definitions, modules: Mapping[str, str], source: str = "", command: str = BUILD, *, bases: ModelBases = SKILL_BASES
-) -> dict[str, bytes]:
-    """Emit the modules of types, by path relative to the package; their headers name their files, or the one ``source`` of all."""
-    if not definitions:
-        return {}
+@dataclass(frozen=True, slots=True)
+class EmitOptions:
+    """Settings of the modules: their bases, what their headers name (their files unless there is one ``source`` of all), and the last build."""
+
+    bases: ModelBases = SKILL_BASES
+    source: str = ""
+    command: str = BUILD
+    cache: BuildCache | None = None
+
+
+def emit(definitions: Definitions, modules: Mapping[str, str], options: EmitOptions = EmitOptions()) -> dict[str, bytes]:
+    """Emit the modules of types, by path relative to the package; those that the last build made of the same types are taken from it."""
     wanted: dict[str, dict[str, Definition]] = {}
     types = {name: definition for name, (_, definition) in definitions.items()}
     for name, (_, definition) in definitions.items():
         wanted.setdefault(modules[name], {})[name] = definition
-    with TemporaryDirectory(prefix="a2a-gen-") as folder:
-        for module, own in wanted.items():
-            schema = {"$defs": {name: _definition(each, types, (module, modules), bases) for name, each in own.items()}}
-            Path(folder, f"{module}.json").write_text(json.dumps(schema), encoding="utf-8")
-        bodies = models.bodies(Path(folder), _config(types, bases))
-    _compare(wanted, bodies)
+    files = {module: [options.source] if options.source else sorted({definitions[name][0] for name in own}) for module, own in wanted.items()}
+    texts = {module: _serialize_module(own, types, (module, modules), options.bases) for module, own in wanted.items()}
+    uses = {module: {modules[name] for each in own.values() for name in find_names(each)} for module, own in wanted.items()}
+    made: dict[str, bytes] = {}
+    missing: set[str] = set()
+    for module in sorted(wanted):
+        sources = [texts[each] for each in sorted(find_reachable(module, uses) | {module})]
+        content = options.cache.find(f"types/{module}.py", hash_parts([*files[module], *sources])) if options.cache else None
+        if content is None:
+            missing.add(module)
+        else:
+            made[f"types/{module}.py"] = content
+    needed = missing.union(*(find_reachable(module, uses) for module in missing))
+    bodies = _generate(
+        {module: texts[module] for module in sorted(needed)}, {name: each for name, each in types.items() if modules[name] in needed}, options
+    )
+    _compare({module: wanted[module] for module in needed}, bodies)
     rounds = find_cycles(definitions)
-    bodies = {module: find_forward_references(bodies[module], rounds & own.keys()) for module, own in wanted.items()}
-    files = {module: [source] if source else sorted({definitions[name][0] for name in own}) for module, own in wanted.items()}
-    return {f"types/{module}.py": _module(bodies[module], files[module], command, bases) for module in sorted(wanted)}
+    for module in sorted(missing):
+        body = find_forward_references(bodies[module], rounds & wanted[module].keys())
+        made[f"types/{module}.py"] = _module(body, files[module], options.command, options.bases)
+    return dict(sorted(made.items()))
+
+
+def _serialize_module(own: Mapping[str, Definition], types: Mapping[str, Definition], at: tuple[str, Mapping[str, str]], bases: ModelBases) -> str:
+    return json.dumps({"$defs": {name: _definition(each, types, at, bases) for name, each in own.items()}})
+
+
+def _generate(texts: Mapping[str, str], types: Mapping[str, Definition], options: EmitOptions) -> dict[str, str]:
+    """Generate the code of modules from their types as schemas; these refer to each other and to no others."""
+    if not texts:
+        return {}
+    with TemporaryDirectory(prefix="a2a-gen-") as folder:
+        for module, text in texts.items():
+            Path(folder, f"{module}.json").write_text(text, encoding="utf-8")
+        return models.bodies(Path(folder), _config(types, options.bases))
 
 
 def _module(body: str, files: list[str], command: str, bases: ModelBases) -> bytes:

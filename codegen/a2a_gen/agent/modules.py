@@ -35,9 +35,7 @@ def emit_client_modules(agent: AgentIR) -> dict[str, bytes]:
         **({"types/schemas.json": agent.branches} if agent.branches else {}),
         "skills.py": write("skills.py.jinja", skills=agent.skills, imports=_imports(used, agent), has_schemas=bool(used)),
         "client.py": write("agent_client.py.jinja", agent=agent, description=docstring(said), imports=_imports(sent, agent)),
-        "types/__init__.py": write(
-            "types.py.jinja", says="The types of all skills.", imports=_imports(agent.modules, agent, ""), names=sorted(agent.modules)
-        ),
+        "types/__init__.py": write("package.py.jinja", says="The types of all skills.", homes=list_homes(agent.modules), names=sorted(agent.modules)),
     }
 
 
@@ -77,6 +75,14 @@ def _imports(names: Iterable[str], agent: AgentIR, below: str = "types.") -> lis
     for name in names:
         by_module.setdefault(agent.modules[name], []).append(name)
     return [(f".{below}{module}", sorted(listed)) for module, listed in sorted(by_module.items())]
+
+
+def list_homes(modules: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """List the types of each module."""
+    homes: dict[str, list[str]] = {}
+    for name, module in modules.items():
+        homes.setdefault(module, []).append(name)
+    return [(module, sorted(names)) for module, names in sorted(homes.items())]
 
 
 def _code(value: Json) -> Code:

@@ -31,5 +31,5 @@ def emit_project_file(documents: Mapping[str, Document]) -> dict[str, bytes]:
     definitions = TypeBuilder(catalog).definitions
     uses = {name: set(models.find_names(definition)) for name, (_, definition) in definitions.items()}
     auth = models.find_reachable(_AUTH_ROOT, uses) | {_AUTH_ROOT}
-    files = models.emit(definitions, {name: _AUTH if name in auth else _REST for name in definitions}, bases=_BASES)
+    files = models.emit(definitions, {name: _AUTH if name in auth else _REST for name in definitions}, models.EmitOptions(bases=_BASES))
     return {path.removeprefix("types/"): body for path, body in files.items()}

@@ -191,7 +191,7 @@ def emit(remote: RemoteAgent, command: str) -> dict[str, bytes]:
     names = sorted(each for _, listed in homes for each in listed)
     says = f"Typed client of {agent.class_name}, generated from its card."
     return {
-        **models.emit(agent.definitions, agent.modules, _SOURCE, command),
+        **models.emit(agent.definitions, agent.modules, models.EmitOptions(source=_SOURCE, command=command)),
         **modules.emit_client_modules(agent),
         "__init__.py": render("package.py.jinja", sources=(_SOURCE,), command=command, says=says, homes=homes, names=names),
         **files(remote),

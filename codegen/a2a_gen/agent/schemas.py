@@ -51,7 +51,7 @@ class Library:
     def __init__(self, root: Path, settings: Document | None = None) -> None:
         self._root = root
         self._read: dict[str, Document | None] = {} if settings is None else {settings.path: settings}
-        self._ids: dict[str, dict[str, str]] = {}
+        self._ids: dict[str, SchemaRef] = {}
         self._nested: dict[str, tuple[str, ...]] = {}
         self.problems: dict[Problem, None] = {}
 
@@ -65,6 +65,7 @@ class Library:
         if path not in self._read:
             self._read[path] = None
             self._read[path] = self._protocol(path, place) if path.startswith(PROTOCOL_PREFIX) else self._open(path, place)
+            self._index(path, self._read[path])
         return self._read[path]
 
     def value(self, target: SchemaRef) -> Json:
@@ -125,16 +126,20 @@ class Library:
 
     def _by_id(self, name: str, fragment: str, origin: SchemaRef) -> SchemaRef | None:
         """Find a schema by its ``$id``: in the files that were read, then in those beside the referring one."""
-        for file in (*self._read, *(self._beside(origin.file) if "://" in name or name.startswith("urn:") else ())):
-            document = self.document(file, self.place(origin))
-            if document is None:
-                continue
-            if file not in self._ids:
-                self._ids[file] = {each.rstrip("#"): pointer for pointer, each in _texts(document.data, "$id") if not each.startswith("#")}
-            if name in self._ids[file]:
-                pointer = self._ids[file][name]
-                return SchemaRef(file, pointer if not fragment else pointer + unquote(fragment) if fragment.startswith("/") else unquote(fragment))
-        return None
+        found = self._ids.get(name)
+        if found is None and ("://" in name or name.startswith("urn:")):
+            for file in self._beside(origin.file):
+                self.document(file, self.place(origin))
+            found = self._ids.get(name)
+        if found is None or not fragment:
+            return found
+        return SchemaRef(found.file, found.pointer + unquote(fragment) if fragment.startswith("/") else unquote(fragment))
+
+    def _index(self, path: str, document: Document | None) -> None:
+        """Remember the ``$id`` of every schema in a file; of two with one, the first that was read counts."""
+        for pointer, each in _texts(document.data, "$id") if document else ():
+            if not each.startswith("#"):
+                self._ids.setdefault(each.rstrip("#"), SchemaRef(path, pointer))
 
     def _beside(self, file: str) -> Iterator[str]:
         folder = (self._root / file).parent

@@ -7,11 +7,13 @@ reading settings of the user. The import check starts its interpreter before fil
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -22,8 +24,8 @@ RUFF_CONFIG = Path(__file__).with_name("ruff.toml")
 
 
 @contextmanager
-def stage(out: Path, files: Mapping[str, bytes]) -> Generator[Path]:
-    """Write the files of a package below a new folder, and yield the package folder in it."""
+def stage(out: Path, files: Mapping[str, bytes], unchanged: Iterable[str] = ()) -> Generator[Path]:
+    """Write the files of a package below a new folder, and yield the package folder in it; ``unchanged`` files are linked from the output."""
     beside = next(parent for parent in out.parents if parent.exists())
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=beside))
@@ -36,11 +38,22 @@ def stage(out: Path, files: Mapping[str, bytes]) -> Generator[Path]:
                 target = package / check_inside(path)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
+            for path in unchanged:
+                _link(out / path, package / path)
         except OSError as error:
             raise build_write_error(out, error) from error
         yield package
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Link a file, or copy it where the file system has no links."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def is_inside(path: str) -> bool:
@@ -63,26 +76,54 @@ def build_write_error(path: Path, error: OSError) -> ProjectError:
     return ProjectError(f"{short_path}: cannot be written: {reason}", "move what is in the way, or make the folder writable; nothing was changed")
 
 
-def check_package(package: Path, import_check: ImportCheck) -> dict[str, Path]:
-    """Format a staged package, import it once, and return its files by path, sorted."""
-    format_package(package)
-    import_check.run(package)
-    return {file.relative_to(package).as_posix(): file for file in sorted(package.rglob("*")) if file.is_file()}
+def check_package(package: Path, import_check: ImportCheck, changed: Collection[str] | None = None, *, has_types: bool = False) -> dict[str, Path]:
+    """Format the changed files of a staged package, all of them by default, and return every file by path, sorted.
+
+    Every module is imported; in a package that ``has_types`` of schemas only the changed ones and those that depend on them.
+    """
+    files = {file.relative_to(package).as_posix(): file for file in sorted(package.rglob("*")) if file.is_file()}
+    chosen = [path for path in files if path.endswith(".py") and (changed is None or path in changed)]
+    format_package(package, chosen)
+    modules = add_dependents(files, chosen) if has_types else [path for path in files if path.endswith(".py")]
+    import_check.run(package, modules)
+    return files
 
 
-def format_package(package: Path) -> None:
-    """Fix and format every Python file of a staged package, in place."""
-    _run_ruff("check", "--fix", "--quiet", "--no-cache", package=package)
-    _run_ruff("format", "--quiet", "--no-cache", package=package)
+def format_package(package: Path, modules: Sequence[str]) -> None:
+    """Fix and format modules of a staged package, in place."""
+    if modules:
+        _run_ruff("check", "--fix", "--quiet", "--no-cache", package=package, modules=modules)
+        _run_ruff("format", "--quiet", "--no-cache", package=package, modules=modules)
 
 
-def _run_ruff(*arguments: str, package: Path) -> None:
+def _run_ruff(*arguments: str, package: Path, modules: Sequence[str]) -> None:
     from ruff import find_ruff_bin  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs] - an extra; ships no types
 
-    command = [find_ruff_bin(), *arguments, "--config", str(RUFF_CONFIG), package.name]
+    command = [find_ruff_bin(), *arguments, "--config", str(RUFF_CONFIG), *(f"{package.name}/{path}" for path in modules)]
     process = subprocess.run(command, cwd=package.parent, capture_output=True, text=True, check=False)  # noqa: S603 - ruff on our own stage
     if process.returncode:
         raise GeneratorError(f"the generated code is invalid, which is a bug of a2a-gen:\n{process.stdout}{process.stderr}".rstrip())
+
+
+_TYPES = "types/"
+_IMPORT = re.compile(r"^from \.(\w+) import", re.MULTILINE)
+
+
+def add_dependents(files: Mapping[str, Path], changed: Sequence[str]) -> list[str]:
+    """Add the modules of types that import a changed one, directly or not; other modules only need its names, which have been compared."""
+    users: dict[str, list[str]] = {}
+    for path, file in files.items():
+        if path.startswith(_TYPES) and path.endswith(".py") and not path.endswith("__init__.py"):
+            for name in _IMPORT.findall(file.read_text(encoding="utf-8")):
+                users.setdefault(f"{_TYPES}{name}.py", []).append(path)
+    found = dict.fromkeys(changed)
+    waiting = list(changed)
+    while waiting:
+        for user in users.get(waiting.pop(), ()):
+            if user not in found:
+                found[user] = None
+                waiting.append(user)
+    return list(found)
 
 
 _PROGRAM = """
@@ -109,9 +150,9 @@ class ImportCheck:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def run(self, package: Path) -> None:
-        """Import every module of a staged package; a failure is a bug of the generator."""
-        modules = sorted({_to_module_name(package, file) for file in package.rglob("*.py")})
+    def run(self, package: Path, paths: Iterable[str]) -> None:
+        """Import modules of a staged package; a failure is a bug of the generator."""
+        modules = sorted({_to_module_name(package, package / path) for path in paths})
         stdout, stderr = self._process.communicate("\n".join([str(package.parent), *modules]))
         if self._process.returncode:
             text = (stdout + stderr).replace(str(package.parent), "").strip()

@@ -14,12 +14,14 @@ from a2a_gen.agent import branches, models, schemas
 from a2a_gen.agent.catalog import SchemaCatalog
 from a2a_gen.agent.checks import check
 from a2a_gen.agent.models import Definitions, assign_modules
+from a2a_gen.agent.modules import list_homes
 from a2a_gen.agent.schemas import Library, Schema, SchemaRef
 from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.emit.package import emit_support
 from a2a_gen.emit.render import render
 from a2a_gen.ir.dump import to_json_value
 from a2a_gen.ir.names import member_name
+from a2a_gen.output.cache import BuildCache
 from a2a_gen.problems import ContractError, Place, Problem, has_errors
 from a2a_gen.source.json_text import escape_key
 from a2a_gen.source.project import Project, find_schema_files
@@ -100,23 +102,23 @@ def _find_definitions(place: SchemaRef, schema: Schema) -> Iterator[SchemaRef]:
 # --- the package ---
 
 
-def emit(package: SchemaPackage) -> dict[str, bytes]:
+def emit(package: SchemaPackage, cache: BuildCache | None = None) -> dict[str, bytes]:
     """Emit the files of the package."""
     files = sorted(path for path in package.inputs)
     homes = {"support.typed_schema": [_ERROR], "types": sorted(package.modules)}
     names = sorted({_ERROR, *package.modules})
     constants = name_constants(package.typed)
     return {
-        **models.emit(package.definitions, package.modules, bases=_BASES),
+        **models.emit(package.definitions, package.modules, models.EmitOptions(_BASES, cache=cache)),
         **{f"support/{path}": body for path, body in emit_support(_SUPPORT).items()},
         "support/__init__.py": render(
             "package_note.py.jinja", sources=("a2a_gen/support",), says="Modules that the types and schemas of this package share."
         ),
         "types/__init__.py": render(
-            "types.py.jinja",
+            "package.py.jinja",
             sources=files,
             says="The types of all schemas.",
-            imports=_list_imports(package, package.modules, ""),
+            homes=list_homes(package.modules),
             names=sorted(package.modules),
         ),
         "types/schemas.json": package.schemas,

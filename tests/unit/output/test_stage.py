@@ -29,7 +29,7 @@ def test_an_output_below_a_file_cannot_be_staged(tmp_path: Path) -> None:
 def test_formatting_sorts_and_formats(tmp_path: Path) -> None:
     """Unused imports are removed, the rest is sorted and formatted."""
     with stage(tmp_path / "made", {"a.py": b"import sys, os\nx = { 'a':os.sep }\n"}) as package:
-        format_package(package)
+        format_package(package, ["a.py"])
         assert (package / "a.py").read_bytes() == b'import os\n\nx = {"a": os.sep}\n'
 
 
@@ -37,13 +37,13 @@ def test_formatting_sorts_and_formats(tmp_path: Path) -> None:
 def test_invalid_code_ends_the_build(tmp_path: Path, code: bytes) -> None:
     """Code that ruff cannot fix is reported with its file, as a bug of the generator."""
     with stage(tmp_path / "made", {"a.py": code}) as package, pytest.raises(GeneratorError, match=r"(?s)bug of a2a-gen.*made/a\.py"):
-        format_package(package)
+        format_package(package, ["a.py"])
 
 
 def test_a_valid_package_passes_the_import_check(tmp_path: Path) -> None:
     """Staged modules may import each other by the name of the package."""
     with start_import_check() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": b"from made import b\n", "b.py": b""}) as package:
-        waiting.run(package)
+        waiting.run(package, ["__init__.py", "a.py"])
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_module_that_fails_to_import_ends_the_build(tmp_path: Path, code: byte
     """The error has the module and the reason, without the folder of the stage."""
     with start_import_check() as waiting, stage(tmp_path / "made", {"__init__.py": b"", "a.py": code}) as package:
         with pytest.raises(GeneratorError, match=r"made\.a: ") as caught:
-            waiting.run(package)
+            waiting.run(package, ["a.py"])
         assert expected in str(caught.value)
         assert str(tmp_path) not in str(caught.value)
 

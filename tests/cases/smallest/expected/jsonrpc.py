@@ -123,7 +123,9 @@ class JsonRpcParser:
     def _parse_mended(self, call: dict[str, object]) -> ParsedCall | None:
         """Parse a call with its misplaced members in their places; ``None`` when it stays invalid."""
         params = call.get("params")
-        for binding in self._methods[str(call["method"])] if is_json_object(params) else ():
+        if not is_json_object(params):
+            return None
+        for binding in self._methods[str(call["method"])]:
             if (mended := binding.mend(params)) is not None:
                 with suppress(InvalidCallError):  # other errors are reported for the original call
                     return self.parse(to_json(call | {"params": mended}))
