@@ -88,8 +88,8 @@ def check_handlers(data: Mapping[str, object]) -> Iterator[RuleViolation]:
     """Report skills without a handler when the project is served; an application can register handlers of its own."""
     left = [skill for skill, facts in _table(data, "skills").items() if is_json_object(facts) and "handler" not in facts]
     if left and "service" not in data:
-        named = ", ".join(left[:_MAX_NAMES]) + (f" and {len(left) - _MAX_NAMES} others" if len(left) > _MAX_NAMES else "")
-        yield RuleViolation(("skills", left[0]), f"{named}: no service and no handler", _ADD_HANDLER)
+        listed = ", ".join(left[:_MAX_NAMES]) + (f" and {len(left) - _MAX_NAMES} others" if len(left) > _MAX_NAMES else "")
+        yield RuleViolation(("skills", left[0]), f"{listed}: no service and no handler", _ADD_HANDLER)
 
 
 def _check_surface(surface: Mapping[str, object], number: int, data: Mapping[str, object]) -> Iterator[RuleViolation]:
