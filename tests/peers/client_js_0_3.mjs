@@ -8,8 +8,7 @@ import { randomUUID } from "node:crypto";
 import { HOOK, all, fetchAs, load, refusal, state, take } from "./js_steps.mjs";
 
 const [, , folder, url, transport] = process.argv;
-const require = load(folder);
-const { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } = require("@a2a-js/sdk/client");
+const { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } = await load(folder, "/client");
 
 const fetchImpl = fetchAs("ada");
 const Factory = { JSONRPC: JsonRpcTransportFactory, "HTTP+JSON": RestTransportFactory }[transport];

@@ -7,9 +7,8 @@ import { randomUUID } from "node:crypto";
 import { HOOK, all, fetchAs, load, refusal, state, take } from "./js_steps.mjs";
 
 const [, , folder, url, binding, version] = process.argv;
-const require = load(folder);
-const { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } = require("@a2a-js/sdk/client");
-const { Role, TaskState } = require("@a2a-js/sdk");
+const { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } = await load(folder, "/client");
+const { Role, TaskState } = await load(folder);
 
 const options = { fetchImpl: fetchAs("ada"), legacyCompat: { enabled: version !== "1.0" } };
 const Factory = { JSONRPC: JsonRpcTransportFactory, "HTTP+JSON": RestTransportFactory }[binding];

@@ -1,8 +1,11 @@
 // Runs beside an official SDK for JavaScript: takes steps with its client one after another, and prints what came of each as one JSON object.
 import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
 
 export const HOOK = "https://hooks.example.org/a2a";
-export const load = (folder) => createRequire(`${folder}/`);
+// A part of the SDK as a module of today: in its old form each part has classes of its own, and does not know the errors of the others.
+export const load = (folder, part = "") => import(pathToFileURL(`${folder}/node_modules/@a2a-js/sdk/dist${part}/index.js`));
+export const loadExpress = (folder) => createRequire(`${folder}/`)("express");
 // A state as 0.3 writes it, whatever the SDK has.
 export const state = (name) => String(name).replace("TASK_STATE_", "").replaceAll("_", "-").toLowerCase();
 // A fetch with the credentials of the caller.
@@ -35,4 +38,14 @@ export async function take(steps, peer) {
     }
   }
   process.stdout.write(`${JSON.stringify(outcomes)}\n`, () => process.exit(0));
+}
+
+// Serves an app on a free port of this machine, and says which one; bound first, so that a reader of the address can connect at once.
+export async function serve(express, fill) {
+  const app = express();
+  const server = app.listen(0, "127.0.0.1", () => {
+    const url = `http://127.0.0.1:${server.address().port}`;
+    fill(url, app);
+    process.stdout.write(`${url}\n`);
+  });
 }

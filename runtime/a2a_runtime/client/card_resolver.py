@@ -109,7 +109,7 @@ class CardResolver:
     async def _fetch(self, url: str, conditional_headers: Mapping[str, str]) -> ClientResponse:
         headers = {**self._headers, "accept": "application/json", **conditional_headers}
         return await self._transport.fetch(
-            OutgoingRequest("GET", url), RetrySafety.READ, headers, max_bytes=self._options.limits.card_bytes, follow_redirects=True
+            OutgoingRequest("GET", url, follow_redirects=True), RetrySafety.READ, headers, max_bytes=self._options.limits.card_bytes
         )
 
     def _build_cached(self, resolved: ResolvedCard, response: ClientResponse, conditional_headers: Mapping[str, str] | None = None) -> CachedCard:
@@ -140,6 +140,15 @@ class CardResolver:
                 return ResolvedCard(card, dialect, response.url, response.body)
         reason = describe_error(first_error) if first_error else "it lists no interface"
         raise InvalidCardError(f"{response.url}: not a usable agent card ({reason}); pass the URL of a card") from first_error
+
+
+def is_http_url(url: str) -> bool:
+    """Return whether a text is a URL that a client can call."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return parsed.scheme in {"http", "https"} and bool(parsed.host)
 
 
 def to_origin(url: str) -> str:

@@ -9,6 +9,7 @@ async with A2AClient("https://agent.example.com") as client:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -40,7 +41,7 @@ from a2a_contract.v1_0 import (
     TaskState,
 )
 from a2a_runtime.client.auth import CardAuth, Credential, build_auth
-from a2a_runtime.client.card_resolver import CardResolver
+from a2a_runtime.client.card_resolver import CardResolver, is_http_url
 from a2a_runtime.client.connection import AgentConnection, ClientConnection
 from a2a_runtime.client.errors import InvalidResponseError
 from a2a_runtime.client.options import ClientOptions, SendOptions
@@ -135,8 +136,9 @@ class A2AClient:
     """A client of the agent at a URL.
 
     ``url`` is that of the agent or of its card. ``auth`` is a bearer token, an ``httpx.Auth``, or credentials by scheme name, among which the card
-    chooses (``client.auth``). ``timeout`` is the time in seconds for one complete response that is no stream. ``transport`` is for tests and special
-    networks: ``httpx.ASGITransport(app)`` calls an app in the same process.
+    chooses (``client.auth``). ``timeout`` is the time in seconds for the complete response to a message, by default as long as the agent takes;
+    everything else has ``ClientOptions.read_timeout`` or less. ``transport`` is for tests and special networks: ``httpx.ASGITransport(app)`` calls an
+    app in the same process.
     """
 
     def __init__(
@@ -144,11 +146,11 @@ class A2AClient:
         url: str,
         *,
         auth: httpx.Auth | str | Mapping[str, Credential] | None = None,
-        timeout: float = 300.0,
+        timeout: float | None = None,
         options: ClientOptions | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        options = options or ClientOptions()
+        options = _complete_options(url, timeout, options or ClientOptions())
         http_auth = None if auth is None else build_auth(auth)
         card_auth = http_auth if isinstance(http_auth, CardAuth) else None
         http = httpx.AsyncClient(auth=http_auth, transport=transport, limits=_POOL_LIMITS, verify=(card_auth and card_auth.ssl_context) or True)
@@ -247,6 +249,23 @@ class A2AClient:
         """Cancel a task."""
         request = CancelTaskRequest(id=to_task_id(task), metadata=None if metadata is None else dict(metadata))
         return await self._connection.call(operations.CANCEL_TASK, request, Task)
+
+
+def _complete_options(url: str, timeout: float | None, options: ClientOptions) -> ClientOptions:
+    """Refuse what could never work, and add the verifier of cards for the keys of the options."""
+    origins = (("trusted_origins", each) for each in options.trusted_origins)
+    for name, each in (("url", url), ("interface_url", options.interface_url or url), *origins):
+        if not is_http_url(each):
+            raise ValueError(f"A2AClient: {name}: {each!r} is not a URL; begin it with https:// or http://, followed by a host")
+    if timeout is not None and not timeout > 0:
+        raise ValueError(f"A2AClient: timeout: {timeout} is not above 0; give seconds, or None to wait as long as the agent takes")
+    if not options.card_keys:
+        return options
+    if options.card_verifier is not None:
+        raise ValueError("A2AClient: both card_keys and card_verifier are set; give one of them")
+    from a2a_runtime.client.signatures import build_card_verifier  # noqa: PLC0415 - an extra: imported only to verify
+
+    return replace(options, card_verifier=build_card_verifier(options.card_keys))
 
 
 def _build_request(message: Message, options: SendOptions, *, wait: bool) -> SendMessageRequest:

@@ -1,12 +1,15 @@
 """Connection to one agent: protocol by the card, headers, single responses and event streams.
 
-The card is read before the first request. The interface is chosen again only after the card has changed.
+The card is read before the first request. The interfaces are chosen again only after the card has changed. If nothing answers at one of
+them, another one is used from then on: nothing was sent, so nothing is done twice.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Protocol, TypeVar
 
@@ -22,9 +25,9 @@ from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, GET_TASK, SEND_MESS
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, SendMessageRequest, StreamResponse, Task
 from a2a_runtime.client.auth import CardAuth
 from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
-from a2a_runtime.client.errors import InvalidResponseError, UnexpectedStatusError, UntrustedOriginError
+from a2a_runtime.client.errors import ConnectError, InvalidResponseError, UnexpectedStatusError, UntrustedOriginError
 from a2a_runtime.client.options import ClientOptions
-from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interface, interface_from_pin
+from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interfaces, interface_from_pin
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
 from a2a_runtime.client.transport import HttpTransport, RetrySafety, get_retry_safety, is_retryable_error
 from a2a_runtime.idempotency import supports_idempotency
@@ -32,6 +35,9 @@ from a2a_runtime.idempotency import supports_idempotency
 _EVENT_STREAM = "text/event-stream"
 _ERROR_EVENT = "error"
 _TENANT_PLACEHOLDER = "{tenant}"
+_UNSERVED_STATUSES = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED))
+
+log = logging.getLogger(__name__)
 
 ResponseModel = TypeVar("ResponseModel", bound=WireModel)
 
@@ -96,26 +102,48 @@ class AgentConnection:
             raise ValueError("auth: credentials by scheme name need a card, and interface_url=... reads none; pass one httpx.Auth or a token")
         self._transport, self._card_resolver, self._options, self._card_auth = transport, card_resolver, options, card_auth
         self._resolved_card: ResolvedCard | None = None
-        self._protocol = build_protocol(interface_from_pin(options.interface_url, options.pin)) if options.interface_url else None
+        self._protocols: tuple[ClientProtocol, ...] = ()
+        """The protocols of the card's interfaces, beginning with the one in use."""
+        if options.interface_url:
+            self._protocols = (build_protocol(interface_from_pin(options.interface_url, options.pin)),)
 
     async def resolve_protocol(self) -> ClientProtocol:
         """Choose the protocol by the current card; a pinned interface needs no card."""
-        if self._options.interface_url and self._protocol:
-            return self._protocol
+        if self._options.interface_url:
+            return self._protocols[0]
         resolved = await self._card_resolver.get()
-        if self._protocol is None or resolved is not self._resolved_card:
-            interface = choose_interface(resolved.card, resolved.dialect, resolved.url, self._options.pin)
-            self._check_origin(interface.url)
-            self._protocol = build_protocol(interface)
+        if resolved is not self._resolved_card:
+            first, *others = choose_interfaces(resolved.card, resolved.dialect, resolved.url, self._options.pin)
+            self._check_origin(first.url)
+            protocols = tuple(build_protocol(each) for each in (first, *(each for each in others if self._is_trusted(each.url))))
             if self._card_auth is not None:
                 self._card_auth.choose(resolved.card)
-            self._resolved_card = resolved
-        return self._protocol
+            self._protocols, self._resolved_card = protocols, resolved
+        return self._protocols[0]
+
+    def _use_next(self, failed: ClientProtocol, error: Exception, tried: list[ClientProtocol]) -> bool:
+        """Use another interface of the card from now on; ``False`` if none is left that may do better than those that were tried."""
+        tried.append(failed)
+        if failed is self._protocols[0]:  # else another request has found out before
+            origin = to_origin(failed.interface.url) if isinstance(error, ConnectError) else None
+            left = (each for each in self._protocols if each not in tried and to_origin(each.interface.url) != origin)
+            found = next(left, None)
+            if found is None:
+                return False
+            log.warning("%s; using %s of the card", error, found.interface.url)
+            self._protocols = (found, *(each for each in self._protocols if each is not found))
+        return self._protocols[0] not in tried
 
     async def execute(self, operation: Operation, request: WireModel, idempotency_key: str | None = None) -> WireModel | None:
         """Send a request and decode its response, which may be empty."""
-        protocol = await self.resolve_protocol()
-        return protocol.decode(operation, await self._fetch(protocol, operation, request, idempotency_key))
+        tried: list[ClientProtocol] = []
+        while True:
+            protocol = await self.resolve_protocol()
+            try:
+                return protocol.decode(operation, await self._fetch(protocol, operation, request, idempotency_key))
+            except (ConnectError, UnexpectedStatusError) as error:
+                if not _is_unserved(error) or not self._use_next(protocol, error, tried):
+                    raise
 
     async def call(
         self, operation: Operation, request: WireModel, response_type: type[ResponseModel], idempotency_key: str | None = None
@@ -158,7 +186,22 @@ class AgentConnection:
         self, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None = None
     ) -> AsyncGenerator[ServerEvent, None]:
         """Open a stream and yield its events; an agent without streaming gives one event, its single response."""
-        protocol = await self.resolve_protocol()
+        tried: list[ClientProtocol] = []
+        while True:
+            protocol = await self.resolve_protocol()
+            try:
+                async with aclosing(self._stream_events(protocol, operation, request, cursor, idempotency_key)) as events:
+                    async for event in events:
+                        yield event
+            except (ConnectError, UnexpectedStatusError) as error:
+                if not _is_unserved(error) or not self._use_next(protocol, error, tried):
+                    raise
+            else:
+                return
+
+    async def _stream_events(
+        self, protocol: ClientProtocol, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None
+    ) -> AsyncGenerator[ServerEvent, None]:
         if operation is SEND_STREAMING_MESSAGE and self._resolved_card and not self._resolved_card.card.capabilities.streaming:
             yield ServerEvent(MESSAGE, await self._fetch(protocol, SEND_MESSAGE, request, idempotency_key), None)
             return
@@ -169,7 +212,7 @@ class AgentConnection:
             if not response.is_success or not response.headers.get("content-type", "").lower().startswith(_EVENT_STREAM):
                 body = await self._transport.read_body(response, self._options.limits.response_bytes)
                 if not response.is_success:
-                    raise protocol.to_error(operation, response.status_code, body)
+                    raise protocol.to_error(operation, response.status_code, body, has_task=_is_about_task(request))
                 yield ServerEvent(MESSAGE, body, None)
                 return
             parser = EventParser(self._options.limits.event_bytes)
@@ -202,13 +245,19 @@ class AgentConnection:
         return get_retry_safety(operation, idempotency_key if idempotent else None)
 
     async def _fetch(self, protocol: ClientProtocol, operation: Operation, request: WireModel, idempotency_key: str | None) -> bytes:
-        outgoing = self._encode_request(protocol, operation, request)
+        outgoing = replace(self._encode_request(protocol, operation, request), is_message=isinstance(request, SendMessageRequest))
         headers = self._build_headers(protocol, request, idempotency_key) | {"accept": ", ".join(protocol.interface.dialect.media_types)}
-        safety = self._get_retry_safety(operation, idempotency_key)
-        response = await self._transport.fetch(outgoing, safety, headers, max_bytes=self._options.limits.response_bytes)
-        if not response.is_success:
-            raise protocol.to_error(operation, response.status, response.body)
-        return response.body
+        safety, limit = self._get_retry_safety(operation, idempotency_key), self._options.limits.response_bytes
+        response = await self._transport.fetch(outgoing, safety, headers, max_bytes=limit)
+        if response.is_success:
+            return response.body
+        error = protocol.to_error(operation, response.status, response.body, has_task=_is_about_task(request))
+        other = protocol.encode_differently(operation, request) if isinstance(error, InvalidParamsError) else None
+        if other is not None:
+            response = await self._transport.fetch(other, safety, headers, max_bytes=limit)
+            if response.is_success:
+                return response.body
+        raise error
 
     def _encode_request(self, protocol: ClientProtocol, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Add the tenant, check the request against the contract, and encode it."""
@@ -224,10 +273,14 @@ class AgentConnection:
             raise InvalidParamsError(fields=field_paths(error)) from error
         return protocol.encode(operation, request)
 
+    def _is_trusted(self, url: str) -> bool:
+        """Return whether an origin may receive what the client sends: another port of a host may belong to another service."""
+        return not self._transport.sends_secrets or to_origin(url) in map(to_origin, (self._card_resolver.url, *self._options.trusted_origins))
+
     def _check_origin(self, url: str) -> None:
-        """Keep credentials from origins that only the card names: another port of a host may belong to another service."""
-        origin, own = to_origin(url), to_origin(self._card_resolver.url)
-        if self._transport.sends_secrets and origin not in (own, *map(to_origin, self._options.trusted_origins)):
+        """Keep credentials from origins that only the card names."""
+        if not self._is_trusted(url):
+            origin, own = to_origin(url), to_origin(self._card_resolver.url)
             raise UntrustedOriginError(
                 f"The card of {own} leads to {origin}, which would receive the credentials; "
                 f"if the agent runs there, pass ClientOptions(trusted_origins=({origin!r},))"
@@ -244,6 +297,15 @@ class AgentConnection:
         if idempotency_key:
             headers["idempotency-key"] = idempotency_key
         return headers
+
+
+def _is_unserved(error: Exception) -> bool:
+    """Return whether an error means that no agent has seen the request: nothing answers there, or a server that knows no such path or method."""
+    return isinstance(error, ConnectError) or (isinstance(error, UnexpectedStatusError) and error.status in _UNSERVED_STATUSES)
+
+
+def _is_about_task(request: WireModel) -> bool:
+    return not isinstance(request, SendMessageRequest) or bool(request.message.task_id)
 
 
 def require_result(operation: Operation, result: WireModel | None, result_type: type[ResponseModel]) -> ResponseModel:

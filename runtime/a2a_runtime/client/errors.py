@@ -170,8 +170,8 @@ def error_from_jsonrpc(dialect: str, error: ErrorObject, status: int = HTTPStatu
     return kind(error.message or default, details=details, fields=fields)
 
 
-def error_from_http(dialect: str, operation: Operation, status: int, body: bytes) -> Exception:
-    """Build the exception of an HTTP error response, whatever its body is."""
+def error_from_http(dialect: str, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
+    """Build the exception of an HTTP error response, whatever its body is; a bare 404 to a request about no task is that of a web framework."""
     try:
         document: object = from_json(body)
     except ValueError:
@@ -185,7 +185,10 @@ def error_from_http(dialect: str, operation: Operation, status: int, body: bytes
     error = inner if is_json_object(inner) else document
     parsed = parse_error_object(error)
     details, fields, reason = _parse_details(error.get("details", error.get("data")))
-    kind = _find_error(dialect, reason, parsed.code) or _select_by_status(operation, status, has_fields=bool(fields))
+    known = _find_error(dialect, reason, parsed.code)
+    if known is None and status == HTTPStatus.NOT_FOUND and not has_task:
+        return UnexpectedStatusError(status, f"Unexpected HTTP status {status}", body[:_EXCERPT_BYTES].decode("utf-8", "replace"))
+    kind = known or _select_by_status(operation, status, has_fields=bool(fields))
     return kind(parsed.message or _find_text(document), details=details, fields=fields)
 
 

@@ -75,8 +75,12 @@ class ClientOptions:
     """Seconds without a byte until a stream is considered lost and resumed; agents send a keep-alive every 15 seconds."""
     card_max_age: float = 300.0
     """Cache lifetime of a card without caching headers."""
+    card_keys: tuple[str, ...] = ()
+    """Public keys (PEM) and URLs of key sets (``jku``) that may sign the card. With any of them, a card without such a signature is refused."""
     card_verifier: VerifiesCards | None = None
-    """Verifies cards, e.g. ``client.signatures.CardVerifier``; ``None`` skips verification."""
+    """Verifies cards, e.g. ``client.signatures.CardVerifier``, instead of ``card_keys``; ``None`` skips verification if there are no keys either."""
+    read_timeout: float = 30.0
+    """Time for the complete response to everything but a message: the card, get, list, cancel and push configurations."""
     clock: Clock = field(default_factory=SystemClock)
 
 

@@ -1,7 +1,7 @@
 """Choice of an interface from a card, and its protocol: JSON-RPC or REST encoding of operations.
 
-The newest version that both sides support wins; within a version the order of the card counts. 0.3 over HTTP+JSON has two forms, of which the
-official SDK and most agents use ProtoJSON. A pin excludes everything it does not name.
+The first interface of the card that the client supports wins; the others are tried in their order if nothing answers there. 0.3 over HTTP+JSON
+has two forms, of which the official SDK and most agents use ProtoJSON. A pin excludes everything it does not name.
 
 Differences between dialects are data of their bindings. This module adds the envelope, the URL and the shape of errors.
 """
@@ -23,7 +23,7 @@ from a2a_contract.binding import AnyBinding, Operation
 from a2a_contract.dialects import CANONICAL, DIALECTS, Dialect
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.field_paths import field_paths
-from a2a_contract.http import PathBuilder
+from a2a_contract.http import PathBuilder, RequestTarget
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.jsonrpc import ErrorObject, JsonRpcResponseParser, serialize_call
 from a2a_contract.methods import METHODS
@@ -34,7 +34,6 @@ from a2a_contract.v1_0 import AgentCard, AgentInterface
 from a2a_runtime.client.errors import InvalidResponseError, NoInterfaceError, error_from_http, error_from_jsonrpc
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, Pin
 
-_DIALECT_RANK = {name: rank for rank, name in enumerate(DIALECTS)}
 _HTTPS, _HTTP = "https", "http"
 
 
@@ -57,13 +56,16 @@ def interface_from_pin(url: str, pin: Pin) -> Interface:
     return Interface(url, dialect, transport)
 
 
-def choose_interface(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> Interface:
-    """Choose an interface of a card, given the dialect and URL of the card."""
+def choose_interfaces(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> tuple[Interface, ...]:
+    """Choose the interfaces of a card that may be used, in the order of the card; each URL and transport once, in the likeliest form."""
     usable = [interface for listed in card.supported_interfaces for interface in _list_usable(listed, card_dialect, card_url)]
     candidates = [each for each in usable if pin.dialect in (None, each.dialect.name) and pin.transport in (None, each.transport)]
     if not candidates:
         raise NoInterfaceError(_describe_mismatch(card, pin))
-    return min(candidates, key=lambda each: _DIALECT_RANK[_get_base_dialect(each.dialect).name])
+    distinct: dict[tuple[str, str, str | None], Interface] = {}
+    for each in candidates:
+        distinct.setdefault((each.url, each.transport.value, each.dialect.version), each)
+    return tuple(distinct.values())
 
 
 def _list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
@@ -113,6 +115,9 @@ class OutgoingRequest:
     media_type: str = ""
     should_authenticate: bool = True
     """Whether the target may receive credentials: the agent may, another origin in a redirect may not."""
+    follow_redirects: bool = False
+    is_message: bool = False
+    """Whether the agent answers when its task has ended, which may take any time."""
 
 
 class ClientProtocol(ABC):
@@ -126,6 +131,10 @@ class ClientProtocol(ABC):
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Encode a canonical request in the dialect."""
 
+    def encode_differently(self, operation: Operation, request: WireModel) -> OutgoingRequest | None:  # noqa: ARG002 - for those that have one
+        """Encode a request in the other form that some servers want; ``None`` if there is none."""
+        return None
+
     @abstractmethod
     def decode(self, operation: Operation, body: bytes) -> WireModel | None:
         """Decode a response into the canonical model, or raise the error in it."""
@@ -135,8 +144,8 @@ class ClientProtocol(ABC):
         return body
 
     @abstractmethod
-    def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
-        """Build the exception of an error response."""
+    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
+        """Build the exception of an error response, to a request that is about a task or not."""
 
     @abstractmethod
     def find_binding(self, operation: Operation) -> AnyBinding | None:
@@ -181,7 +190,7 @@ class JsonRpcProtocol(ClientProtocol):
         envelope: object = from_json(body)
         return to_json(envelope.get("result")) if is_json_object(envelope) else body
 
-    def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
+    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
         """Build the exception of an error object in an envelope, else of the plain HTTP response."""
         try:
             result = JsonRpcResponseParser[WireModel](None).parse_envelope(body)
@@ -189,7 +198,7 @@ class JsonRpcProtocol(ClientProtocol):
             result = None
         if isinstance(result, ErrorObject):
             return error_from_jsonrpc(self.interface.dialect.name, result, status)
-        return error_from_http(self.interface.dialect.name, operation, status, body)
+        return error_from_http(self.interface.dialect.name, operation, status, body, has_task=has_task)
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find the binding of the method."""
@@ -211,7 +220,16 @@ class RestProtocol(ClientProtocol):
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Encode a request as path, query and body."""
         binding = self._require_binding(operation)
-        method, path, query, body = self._path_builders[binding.dialect].build(operation, binding.encode_request(request))
+        return self._address(self._path_builders[binding.dialect].build(operation, binding.encode_request(request)))
+
+    def encode_differently(self, operation: Operation, request: WireModel) -> OutgoingRequest | None:
+        """Encode a request whose body is one of its members, as servers with transcoding of gRPC want it."""
+        binding = self._require_binding(operation)
+        target = self._path_builders[binding.dialect].build_member(operation, binding.encode_request(request))
+        return None if target is None else self._address(target)
+
+    def _address(self, target: RequestTarget) -> OutgoingRequest:
+        method, path, query, body = target
         media_type = self.interface.dialect.media_types[0] if body is not None else ""
         return OutgoingRequest(method, self.interface.url.rstrip("/") + path, query, body, media_type)
 
@@ -227,9 +245,9 @@ class RestProtocol(ClientProtocol):
                 raise self.to_error(operation, HTTPStatus.OK, body) from error
             raise _build_invalid_response(operation, error, body) from error
 
-    def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
+    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
         """Build the exception of a plain HTTP response."""
-        return error_from_http(self.interface.dialect.name, operation, status, body)
+        return error_from_http(self.interface.dialect.name, operation, status, body, has_task=has_task)
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find the binding of the path, in another form of the dialect if only that has the operation."""

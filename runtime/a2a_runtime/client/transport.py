@@ -141,26 +141,26 @@ class ClientResponse(NamedTuple):
 class HttpTransport:
     """A connection pool for one agent."""
 
-    def __init__(self, http: httpx.AsyncClient, options: ClientOptions, timeout: float) -> None:
+    def __init__(self, http: httpx.AsyncClient, options: ClientOptions, timeout: float | None) -> None:
         self._http, self._options = http, options
-        self._seconds = timeout
-        self._timeout = httpx.Timeout(timeout, connect=min(timeout, _CONNECT_TIMEOUT))
-        self._stream_timeout = httpx.Timeout(options.stream_idle_timeout, connect=min(timeout, _CONNECT_TIMEOUT))
+        self._message_seconds = timeout
+        self._read_seconds = options.read_timeout if timeout is None else min(timeout, options.read_timeout)
+        connect = min(self._read_seconds, _CONNECT_TIMEOUT)
+        self._message_timeout, self._read_timeout = httpx.Timeout(timeout, connect=connect), httpx.Timeout(self._read_seconds, connect=connect)
+        self._stream_timeout = httpx.Timeout(options.stream_idle_timeout, connect=connect)
 
     @property
     def sends_secrets(self) -> bool:
         """True if requests carry credentials or headers of the caller."""
         return self._http.auth is not None or bool(self._options.headers)
 
-    async def fetch(
-        self, request: OutgoingRequest, safety: RetrySafety, headers: Mapping[str, str], *, max_bytes: int, follow_redirects: bool = False
-    ) -> ClientResponse:
+    async def fetch(self, request: OutgoingRequest, safety: RetrySafety, headers: Mapping[str, str], *, max_bytes: int) -> ClientResponse:
         """Send a request and read the response, with retries as far as they are safe."""
         attempt = 0
         while True:
             attempt += 1
             try:
-                response = await self._fetch_once(request, headers, max_bytes, follow_redirects=follow_redirects)
+                response = await self._fetch_once(request, headers, max_bytes)
                 retry_after = parse_retry_after(response.headers.get("retry-after"))
                 if not is_retryable_status(safety, response.status) or not await self.wait_before_retry(attempt, retry_after):
                     return response
@@ -177,13 +177,13 @@ class HttpTransport:
 
     def open_stream(self, request: OutgoingRequest, headers: Mapping[str, str]) -> AbstractAsyncContextManager[httpx.Response]:
         """Open a streaming response; its connection is released on exit."""
-        return self._send(request, headers, self._stream_timeout)
+        return self._send(request, headers, self._stream_timeout, self._message_seconds)
 
     async def read_body(self, response: httpx.Response, max_bytes: int) -> bytes:
         """Read a body up to a limit."""
         parts: list[bytes] = []
         size = 0
-        async with _translate_errors(str(response.url), self._seconds):
+        async with _translate_errors(str(response.url), self._message_seconds):
             async for part in response.aiter_bytes():
                 size += len(part)
                 if size > max_bytes:
@@ -201,11 +201,12 @@ class HttpTransport:
         """Close every connection."""
         await self._http.aclose()
 
-    async def _fetch_once(self, request: OutgoingRequest, headers: Mapping[str, str], max_bytes: int, *, follow_redirects: bool) -> ClientResponse:
-        async with _translate_errors(request.url, self._seconds):
+    async def _fetch_once(self, request: OutgoingRequest, headers: Mapping[str, str], max_bytes: int) -> ClientResponse:
+        seconds, timeouts = (self._message_seconds, self._message_timeout) if request.is_message else (self._read_seconds, self._read_timeout)
+        async with _translate_errors(request.url, seconds):
             for _ in range(_MAX_REDIRECTS):
-                async with self._send(request, headers, self._timeout) as response:
-                    if not follow_redirects or not response.has_redirect_location:
+                async with self._send(request, headers, timeouts) as response:
+                    if not request.follow_redirects or not response.has_redirect_location:
                         return ClientResponse(response.status_code, response.headers, await self.read_body(response, max_bytes), str(response.url))
                     request, headers = self._follow_redirect(request, headers, response)
         raise InvalidResponseError(f"{request.url}: more than {_MAX_REDIRECTS} redirects; pass the URL of the last one")
@@ -222,12 +223,14 @@ class HttpTransport:
         return replace(request, url=str(url), should_authenticate=request.should_authenticate and is_same), kept
 
     @asynccontextmanager
-    async def _send(self, request: OutgoingRequest, headers: Mapping[str, str], timeouts: httpx.Timeout) -> AsyncGenerator[httpx.Response, None]:
+    async def _send(
+        self, request: OutgoingRequest, headers: Mapping[str, str], timeouts: httpx.Timeout, seconds: float | None = None
+    ) -> AsyncGenerator[httpx.Response, None]:
         if self._http.is_closed:
             raise ClosedError("Client: already closed; create a new one")
         headers = {**headers, "content-type": request.media_type} if request.media_type else headers
         raw = [(name.encode(), text.encode()) for name, text in headers.items()]  # httpx would refuse a cursor that is not ASCII
-        async with _translate_errors(request.url, self._seconds):
+        async with _translate_errors(request.url, seconds):
             outgoing = self._http.build_request(
                 request.method, request.url, params=request.query or None, content=request.body, headers=raw, timeout=timeouts
             )

@@ -71,7 +71,7 @@ class SkillClient:
         url: str,
         *,
         auth: httpx.Auth | str | None = None,
-        timeout: float = 300.0,
+        timeout: float | None = None,
         options: ClientOptions | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:

@@ -12,8 +12,10 @@ from urllib.parse import parse_qs
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from integration.client.tls_proxy import Authority, tls_proxy
 from integration.outcome_agent import serve_on_socket
+from jwt import PyJWK
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import UnauthenticatedError
@@ -240,6 +242,22 @@ async def test_the_card_for_known_callers_is_checked_like_the_public_one(pin: Pi
         assert await names(ButTheFirst(CardVerifier(mistrust, required=False))) == ["who", "secret"]
         with pytest.raises(CardNotTrustedError):
             await names(ButTheFirst(CardVerifier(mistrust)))
+
+
+async def test_cards_are_checked_where_keys_are_given() -> None:
+    """A pinned key is enough; the wrong one is an error, and without keys nothing is checked."""
+    ours, theirs = SigningKey.generate(), SigningKey.generate()
+    with guarded(ApiKeyAuthenticator(KEYS), signer=CardSigner([ours])) as url:
+
+        async def name(*keys: SigningKey) -> str:
+            public = (PyJWK(key.to_jwk(), key.algorithm).key for key in keys)
+            pinned = tuple(each.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode() for each in public)
+            async with A2AClient(url, options=ClientOptions(card_keys=pinned)) as client:
+                return (await client.get_card()).name
+
+        assert await name(ours) == await name(theirs, ours) == await name()
+        with pytest.raises(CardNotTrustedError):
+            await name(theirs)
 
 
 class ButTheFirst:

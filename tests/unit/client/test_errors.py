@@ -25,7 +25,7 @@ from a2a_contract.errors import (
     UnsupportedOperationError,
 )
 from a2a_contract.jsonrpc import ErrorObject, parse_error_object
-from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS
+from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS, SEND_MESSAGE
 from a2a_runtime.client.errors import UnexpectedStatusError, error_from_http, error_from_jsonrpc
 from a2a_runtime.http.errors import render_error
 from a2a_runtime.service.context import ProtocolBinding
@@ -115,3 +115,13 @@ def test_texts_survive() -> None:
     assert str(error_from_jsonrpc("v1_0", parse_error_object({"code": "x", "message": 5}))) == '{"code":"x","message":5}'
     assert str(error_from_jsonrpc("v1_0", parse_error_object({}), 599)) == "The agent rejects the request without a reason"
     assert "teapot" in str(error_from_http("v1_0", GET_TASK, 418, b"I am a teapot"))
+
+
+def test_a_bare_404_is_about_a_task_only_where_there_is_one() -> None:
+    """A web framework without the path says the same; a code or reason of the protocol counts all the same."""
+    for body in (b'{"detail":"Not Found"}', b"<html>", b"{}"):
+        error = error_from_http("v1_0", SEND_MESSAGE, 404, body, has_task=False)
+        assert isinstance(error, UnexpectedStatusError)
+        assert error.status == 404
+    assert isinstance(error_from_http("v1_0", SEND_MESSAGE, 404, b'{"detail":"Not Found"}'), TaskNotFoundError)
+    assert isinstance(error_from_http("v0_3_proto", SEND_MESSAGE, 404, b'{"code":-32001,"message":"gone"}', has_task=False), TaskNotFoundError)

@@ -8,7 +8,7 @@ from a2a_contract.dialects import MESH, V0_3, V1_0, Dialect
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface
 from a2a_runtime.client.errors import NoInterfaceError
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, Pin
-from a2a_runtime.client.protocols import Interface, choose_interface, interface_from_pin
+from a2a_runtime.client.protocols import Interface, choose_interfaces, interface_from_pin
 
 NEW_RPC, NEW_HTTP = ("https://a/rpc", "JSONRPC", "1.0"), ("https://a/http", "HTTP+JSON", "1.0")
 OLD_RPC, OLD_HTTP = ("https://a/old", "JSONRPC", "0.3.0"), ("https://a/oldhttp", "HTTP+JSON", "0.3")
@@ -24,7 +24,7 @@ def card(*interfaces: tuple[str, str, str]) -> AgentCard:
 CHOICES: dict[str, tuple[AgentCard, Pin, tuple[str, str]]] = {
     "the agent's first": (card(NEW_RPC, NEW_HTTP), Pin(), ("https://a/rpc", "v1_0")),
     "the agent's first, the other way round": (card(NEW_HTTP, NEW_RPC), Pin(), ("https://a/http", "v1_0")),
-    "the newest version before the agent's order": (card(OLD_RPC, NEW_HTTP), Pin(), ("https://a/http", "v1_0")),
+    "the agent's order before the newest version": (card(OLD_RPC, NEW_HTTP), Pin(), ("https://a/old", "v0_3")),
     "what is not spoken is passed over": (card(GRPC, ("https://a/9", "JSONRPC", "9.0"), OLD_RPC), Pin(), ("https://a/old", "v0_3")),
     "0.3 over HTTP in the common form": (card(OLD_HTTP, OLD_RPC), Pin(), ("https://a/oldhttp", "v0_3_proto")),
     "pinned to a transport": (card(NEW_RPC, NEW_HTTP), Pin(transport=HTTP_JSON), ("https://a/http", "v1_0")),
@@ -38,8 +38,8 @@ CHOICES: dict[str, tuple[AgentCard, Pin, tuple[str, str]]] = {
 
 @pytest.mark.parametrize(("card", "pin", "chosen"), CHOICES.values(), ids=CHOICES.keys())
 def test_an_interface_is_chosen(card: AgentCard, pin: Pin, chosen: tuple[str, str]) -> None:
-    """The newest version first, then the agent's own order, within what is pinned."""
-    interface = choose_interface(card, V1_0, "https://a/card.json", pin)
+    """The first one of the card that the client supports, within what is pinned."""
+    interface, *_ = choose_interfaces(card, V1_0, "https://a/card.json", pin)
     assert (interface.url, interface.dialect.name) == chosen
 
 
@@ -57,13 +57,13 @@ REFUSED: dict[str, tuple[AgentCard, Pin, str]] = {
 def test_there_may_be_none(card: AgentCard, pin: Pin, why: str) -> None:
     """Then the error lists what the agent offers, and what the client is pinned to."""
     with pytest.raises(NoInterfaceError, match=why):
-        choose_interface(card, V1_0, "https://a/card.json", pin)
+        choose_interfaces(card, V1_0, "https://a/card.json", pin)
 
 
 @pytest.mark.parametrize(("dialect", "version"), [(V0_3, "0.2.5"), (V0_3, ""), (MESH, "")], ids=["older", "none", "mesh"])
 def test_an_old_card_without_a_known_version(dialect: Dialect, version: str) -> None:
     """A card in an older form means its own dialect if it names no known version."""
-    assert choose_interface(card(("https://a", "JSONRPC", version)), dialect, "https://a/card.json", Pin()).dialect is dialect
+    assert choose_interfaces(card(("https://a", "JSONRPC", version)), dialect, "https://a/card.json", Pin())[0].dialect is dialect
 
 
 def test_an_interface_can_be_known_beforehand() -> None:
@@ -72,3 +72,9 @@ def test_an_interface_can_be_known_beforehand() -> None:
     assert interface_from_pin("https://a", Pin("v0_3_proto")).transport is HTTP_JSON
     with pytest.raises(NoInterfaceError, match="mesh"):
         interface_from_pin("https://a", Pin("mesh", HTTP_JSON))
+
+
+def test_the_others_follow_in_the_order_of_the_card() -> None:
+    """Each once: the other form of 0.3 is the same interface."""
+    found = choose_interfaces(card(OLD_HTTP, NEW_RPC, OLD_HTTP, NEW_HTTP), V1_0, "https://a/card.json", Pin())
+    assert [each.url for each in found] == ["https://a/oldhttp", "https://a/rpc", "https://a/http"]

@@ -175,14 +175,14 @@ MOVES = {
 async def test_invalid_redirects_are_errors(url: str, answers: list[httpx.Response], error: type[Exception], said: str) -> None:
     """The error names the reason."""
     with pytest.raises(error, match=said):
-        await Network(*answers).transport.fetch(OutgoingRequest("GET", url), RetrySafety.READ, {}, max_bytes=10, follow_redirects=True)
+        await Network(*answers).transport.fetch(OutgoingRequest("GET", url, follow_redirects=True), RetrySafety.READ, {}, max_bytes=10)
 
 
 async def test_redirects_are_followed_on_request() -> None:
     """Relative to the first URL; otherwise the redirect itself is the response."""
     network = Network(moved("b.json"), httpx.Response(200, content=b"card"), moved("b.json"))
     reply = await network.transport.fetch(
-        OutgoingRequest("GET", "http://a.example/x/a.json"), RetrySafety.READ, {}, max_bytes=10, follow_redirects=True
+        OutgoingRequest("GET", "http://a.example/x/a.json", follow_redirects=True), RetrySafety.READ, {}, max_bytes=10
     )
     assert (reply.body, reply.url) == (b"card", "http://a.example/x/b.json")
     assert (await network.transport.fetch(QUESTION, RetrySafety.READ, {}, max_bytes=10)).status == 302
