@@ -86,7 +86,7 @@ class _PinnedKey:
         if not self._keys:
             raise ValueError(f"card_keys: {pem[:40]!r} is neither a URL nor a public key; give an https:// URL of a key set, or a key in PEM")
 
-    def find(self, _key_id: str | None, algorithm: str) -> PyJWK:
+    def find(self, key_id: str | None, algorithm: str) -> PyJWK:  # noqa: ARG002 - a pinned key has any id
         """Find the key if it fits the algorithm."""
         if algorithm not in self._keys:
             raise UnknownKeyError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from a2a_runtime.client import JSONRPC, A2AClient, ClientOptions, Pin, ResponseLimits, RetryPolicy
@@ -84,3 +84,26 @@ class BadServer:
         """Give the headers of a request."""
         pairs = (line.partition(b":") for line in self.requests[place].partition(b"\r\n\r\n")[0].splitlines()[1:])
         return {name.lower(): value.strip() for name, _, value in pairs}
+
+
+@asynccontextmanager
+async def served(handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> AsyncGenerator[str, None]:
+    """Serve each connection by a function, and yield the URL; all connections are closed at the end."""
+    running: set[asyncio.Task[None]] = set()
+
+    async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                await handle(reader, writer)
+                await writer.drain()
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(lambda *streams: running.add(asyncio.create_task(run(*streams))), "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)

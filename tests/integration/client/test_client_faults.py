@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 
 import pytest
-from integration.client.bad_server import BadServer, answer, enveloped, frames, stream
+from integration.client.bad_server import BadServer, answer, enveloped, frames, served, stream
 from pydantic_core import from_json, to_json
 
 from a2a_contract.errors import InternalError, MethodNotFoundError, TaskNotFoundError, UnavailableError, UnsupportedOperationError
@@ -262,29 +259,6 @@ async def test_a_silent_stream_is_taken_up_again() -> None:
     assert server.headers(1)[b"last-event-id"] == b"3"
 
 
-@asynccontextmanager
-async def served(handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> AsyncGenerator[str, None]:
-    """Serve each connection by a function, and yield the URL; all connections are closed at the end."""
-    running: set[asyncio.Task[None]] = set()
-
-    async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
-                await handle(reader, writer)
-                await writer.drain()
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(lambda *streams: running.add(asyncio.create_task(run(*streams))), "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for each in running:
-            each.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-
-
 @pytest.mark.parametrize("rest", [b"HTTP/1.1 200 OK\r\n", answer(b"", length=1_000_000)], ids=["headers", "body"])
 async def test_an_answer_that_drips_has_a_deadline(rest: bytes) -> None:
     """The timeout is that of the whole answer, not of a pause: for a card, for an answer, and for an answer in place of a stream."""
@@ -330,78 +304,3 @@ async def test_credentials_stay_at_their_origin() -> None:
         async with A2AClient(url, auth="hush", options=ClientOptions(trusted_origins=(other_url,))) as client:
             assert (await client.get("t")).id == "t"
         assert b"Bearer hush" in heads[-1]
-
-
-@asynccontextmanager
-async def agent_at(*interfaces: tuple[str, str], answers: Mapping[str, bytes]) -> AsyncGenerator[str, None]:
-    """Serve a card with some interfaces, whose URLs may begin with the address of this server, and answers by path."""
-
-    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
-        listed = [{"url": url.replace("SELF", address), "protocolBinding": kind, "protocolVersion": "1.0"} for kind, url in interfaces]
-        card = {"name": "n", "description": "", "version": "1", "capabilities": {"streaming": True}, "supportedInterfaces": listed}
-        known = {"/.well-known/agent-card.json": answer(to_json(card | {"defaultInputModes": [], "defaultOutputModes": [], "skills": []})), **answers}
-        writer.write(known.get(path, answer(b"<html>", "404 Not Found", "text/html")))
-        writer.close()
-
-    async with served(respond) as address:
-        yield address
-
-
-FALLBACKS = {"nothing answers there": "http://127.0.0.1:1/rpc", "a server without the path": "SELF/elsewhere"}
-
-
-@pytest.mark.parametrize("first", FALLBACKS.values(), ids=FALLBACKS.keys())
-async def test_another_interface_of_the_card_is_used(first: str, caplog: pytest.LogCaptureFixture) -> None:
-    """In the order of the card, if no agent has seen the request; with a warning, and from then on."""
-    answers = {"/rpc": answer(enveloped(TASK)), "/other": answer(enveloped(b'{"tasks":[]}'))}
-    once = ClientOptions(retry_policy=RetryPolicy(attempts=1))
-    async with (
-        agent_at(("JSONRPC", first), ("JSONRPC", "SELF/rpc"), ("JSONRPC", "SELF/other"), answers=answers) as url,
-        A2AClient(url, options=once) as client,
-    ):
-        assert (await client.get("t")).id == "t"
-        assert (await client.get("t")).id == "t"
-    assert [record.getMessage().endswith("/rpc of the card") for record in caplog.records if record.levelname == "WARNING"] == [True]
-
-
-async def test_a_stream_uses_another_interface_too() -> None:
-    """Nothing was sent to the first one."""
-    answers = {"/rpc": stream(WORKING, DONE)}
-    once = ClientOptions(retry_policy=RetryPolicy(attempts=1))
-    interfaces = ("JSONRPC", FALLBACKS["nothing answers there"]), ("JSONRPC", "SELF/rpc")
-    async with agent_at(*interfaces, answers=answers) as url, A2AClient(url, options=once) as client:
-        assert [type(event) async for event in client.stream("x")] == [Task, TaskStatusUpdateEvent]
-
-
-async def test_interfaces_that_all_fail_are_one_error() -> None:
-    """That of the last one; a refusal by an agent is no reason to ask another."""
-    once = ClientOptions(retry_policy=RetryPolicy(attempts=1))
-    async with agent_at(("JSONRPC", "SELF/a"), ("HTTP+JSON", "SELF/b"), answers={}) as url, A2AClient(url, options=once) as client:
-        with pytest.raises(UnexpectedStatusError, match="404"):
-            await client.send("x")
-    gone = answer(b'{"jsonrpc":"2.0","id":"1","error":{"code":-32001,"message":"no such task"}}')
-    answers, interfaces = {"/a": gone, "/b": answer(enveloped(TASK))}, (("JSONRPC", "SELF/a"), ("JSONRPC", "SELF/b"))
-    async with agent_at(*interfaces, answers=answers) as url, A2AClient(url, options=once) as client:
-        with pytest.raises(TaskNotFoundError):
-            await client.get("t")
-
-
-async def test_only_messages_wait_as_long_as_the_agent_takes() -> None:
-    """Everything else has a deadline of its own."""
-    options = ClientOptions(retry_policy=RetryPolicy(attempts=1), read_timeout=0.2)
-    slow = asyncio.Event()
-
-    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        await slow.wait()
-        writer.write(answer(enveloped(WORKING)))
-        writer.close()
-
-    async with served(respond) as url, A2AClient(url, options=replace(options, interface_url=url)) as client:
-        sending = asyncio.create_task(client.send("x"))
-        for call in (client.get("t"), client.cancel("t"), client.push_configs.get("t", "p")):
-            with pytest.raises(ResponseTimeoutError, match=r"0\.2 s"):
-                await call
-        slow.set()
-        assert isinstance(await sending, Task)

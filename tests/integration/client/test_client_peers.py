@@ -208,8 +208,8 @@ async def test_subscribing_to_a_finished_task_is_an_error(client: A2AClient, pee
     """The error is that of the agent."""
     done = a_task(await client.send("echo a"))
     if peer.ended is None:
-        [shown] = [event async for event in client.subscribe(done)]
-        assert isinstance(shown, Task)
+        [only] = [event async for event in client.subscribe(done)]
+        assert isinstance(only, Task)
         return
     with pytest.raises(peer.ended):
         _ = [event async for event in client.subscribe(done)]

@@ -1,4 +1,4 @@
-"""What the client refuses before it sends anything, and what it makes of its options."""
+"""Arguments that the client refuses before it sends anything, and keys of cards."""
 
 from __future__ import annotations
 
