@@ -51,8 +51,8 @@ async def _fetch(url: str, http: HttpTransport, options: ClientOptions) -> Clien
     headers = {**options.headers, "accept": "application/json"}
     status = 0
     for candidate in candidates:
-        request = OutgoingRequest("GET", candidate)
-        response = await http.fetch(request, RetrySafety.READ, headers, max_bytes=options.limits.card_bytes, follow_redirects=True)
+        request = OutgoingRequest("GET", candidate, follow_redirects=True)
+        response = await http.fetch(request, RetrySafety.READ, headers, max_bytes=options.limits.card_bytes)
         if response.is_success:
             return response
         status = response.status

@@ -86,7 +86,7 @@ async def test_every_request_has_tenant_version_and_extensions() -> None:
 def test_a_token_is_not_in_a_repr() -> None:
     """No log can print it."""
     client = A2AClient("https://agent", auth="secret")
-    assert "secret" not in repr(client._transport._http.auth)
+    assert "secret" not in repr(client._connection._transport._http.auth)
 
 
 @pytest.mark.anyio
