@@ -10,6 +10,8 @@ class OperatorSettings:
 
     store: str = field(default="memory", repr=False)
     """``memory``, ``sqlite:///file`` or ``postgresql://…``"""
+    grpc: str = ""
+    """Address for gRPC, ``host:port``, of the only surface or of the one that has a gRPC port; empty for none. Needs the extra ``grpc``."""
     shutdown_grace: float = 30.0
     """Time that running tasks have to end when the process shuts down."""
     cancel_grace: float = 5.0

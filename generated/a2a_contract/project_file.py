@@ -34,6 +34,41 @@ class ExtensionTable(ConfigTable):
     params: dict[str, object] | None = None
 
 
+class GrpcTable(ConfigTable):
+    """The gRPC port of a surface, beside HTTP; needs the extra grpc."""
+
+    address: str
+    """host:port, or unix:/path; A2A_GRPC and --grpc override it."""
+    surface: str | None = None
+    """The path of the surface, if there are several."""
+    public_address: str | None = None
+    """host:port on the card, after https:// if a proxy ends TLS."""
+    certificate: str | None = None
+    """File with the certificate of the server and its chain, for TLS."""
+    private_key: str | None = None
+    """File with the key of the certificate; in the same file when missing."""
+    client_authorities: str | None = None
+    """File with the authorities of client certificates, which every client then needs."""
+    health: bool = True
+    """Serve grpc.health.v1.Health."""
+    reflection: bool = False
+    """Serve reflection."""
+    reuse_port: bool = False
+    """Share the port with other processes of this app."""
+    grace: Number = 10
+    """Seconds that calls get when the server stops."""
+    keep_alive_interval: Number = 30
+    """Seconds of silence after which a connection is pinged."""
+    idle_timeout: Number = 300
+    """Seconds after which a connection without calls is closed."""
+    handshake_timeout: Number = 10
+    """Seconds for TLS and HTTP/2 to begin."""
+    calls_per_connection: int = 1000
+    """Concurrent calls of one connection."""
+    metadata_bytes: int = 32768
+    """Size of the metadata of a call."""
+
+
 class LimitsTable(ConfigTable):
     """Limits of the agent."""
 
@@ -262,4 +297,5 @@ class ProjectFile(ConfigTable):
     compat: CompatTable | None = None
     limits: LimitsTable | None = None
     rates: RatesTable | None = None
+    grpc: GrpcTable | None = None
     registry: RegistryTable | None = None

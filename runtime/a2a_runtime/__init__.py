@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from a2a_runtime.auth.authentication import Identity
     from a2a_runtime.auth.gate import AuthGate
     from a2a_runtime.caller import Caller
+    from a2a_runtime.interfaces import GrpcOptions
     from a2a_runtime.plugin import A2APlugin
     from a2a_runtime.settings import Settings
     from a2a_runtime.surface import Limits, RouteOptions, Surface
 
-__all__ = ["A2APlugin", "Agent", "AuthGate", "Caller", "Identity", "Limits", "RouteOptions", "Settings", "Surface", "create_app"]
+__all__ = ["A2APlugin", "Agent", "AuthGate", "Caller", "GrpcOptions", "Identity", "Limits", "RouteOptions", "Settings", "Surface", "create_app"]
 
 if not TYPE_CHECKING:  # type checkers would take any name for an attribute of this module
-    __getattr__ = lazy_names(__name__, __all__, "settings", "caller", "auth", "agent", "surface", "plugin", "app")
+    __getattr__ = lazy_names(__name__, __all__, "settings", "caller", "auth", "agent", "interfaces", "surface", "plugin", "app")
 
 
 def __dir__() -> list[str]:

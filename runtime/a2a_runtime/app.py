@@ -20,6 +20,7 @@ with explain_missing(__name__):
 from a2a_runtime.agent import Agent
 from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.http.middleware import ExactPathRouter, HstsMiddleware, build_cors_config
+from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.plugin import A2APlugin, GcTuningPlugin
 from a2a_runtime.project.loader import load_project
 from a2a_runtime.settings import Settings
@@ -28,15 +29,20 @@ from a2a_runtime.surface import Surface
 
 
 def create_app(
-    *surfaces: Surface | Agent, store: Store | str | None = None, settings: Settings | None = None, mesh: MeshConfig | None = None
+    *surfaces: Surface | Agent,
+    store: Store | str | None = None,
+    settings: Settings | None = None,
+    mesh: MeshConfig | None = None,
+    grpc: GrpcOptions | str | None = None,
 ) -> Litestar:
     """Build an app of agents.
 
-    Defaults come from the environment (``A2A_…``): the settings, the store that they name, and the mesh config.
+    Defaults come from the environment (``A2A_…``): the settings, the store that they name, and the mesh config. ``grpc`` is the gRPC address of the
+    only surface.
     """
     settings = Settings.from_environment(os.environ) if settings is None else settings
     mounted = (Surface(each) if isinstance(each, Agent) else each for each in surfaces)
-    agents = A2APlugin(*mounted, store=store, settings=settings, mesh=mesh)
+    agents = A2APlugin(*mounted, store=store, settings=settings, mesh=mesh, grpc=grpc)
     agents.has_host = False
     plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
     app = Litestar(plugins=plugins, cors_config=build_cors_config(settings), logging_config=None)

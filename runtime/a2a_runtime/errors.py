@@ -17,6 +17,7 @@
      │       ├─ StoreFullError                no capacity for another task
      │       └─ StoreInUseError               another process uses this store
      └─ InternalError                         (contract)
+         ├─ ListenError                       a port cannot be listened on
          ├─ SkillSourceError                  a source whose skills cannot be offered
          └─ UnsupportedStoreError             not a store that the runtime can use
 """
@@ -85,6 +86,10 @@ class UnsupportedStoreError(InternalError):
 
     def __str__(self) -> str:
         return self.reason or self.message
+
+
+class ListenError(InternalError):
+    """A port cannot be listened on, or not with this certificate; stop what runs there, or choose another."""
 
 
 class SkillSourceError(InternalError):

@@ -15,6 +15,7 @@ import gc
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
@@ -35,7 +36,7 @@ from a2a_runtime.auth.host import HostCaller
 from a2a_runtime.catalog import CATALOG_PATH
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 from a2a_runtime.http.catalog import build_catalog_route
-from a2a_runtime.http.dispatcher import Backend
+from a2a_runtime.http.dispatcher import Backend, Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.host_routes import adapt_routes
 from a2a_runtime.http.mounting import (
@@ -48,6 +49,7 @@ from a2a_runtime.http.mounting import (
     unregister_routes,
 )
 from a2a_runtime.http.openapi import extend_openapi
+from a2a_runtime.interfaces import GrpcOptions, check_grpc
 from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, AgentRuntime, ProcessKeys
 from a2a_runtime.settings import Settings
@@ -87,7 +89,8 @@ class SurfaceOptions(TypedDict, total=False):
 class A2APlugin(InitPlugin, CLIPlugin):
     """Mounts agents and runs their engine, store and webhooks while the app runs.
 
-    An agent without a surface is mounted at ``/agent``, or at ``path=``, with ``gate=`` or ``caller=``.
+    An agent without a surface is mounted at ``/agent``, or at ``path=``, with ``gate=`` or ``caller=``. ``grpc=`` is the gRPC address of the only
+    surface; with several surfaces, each has its own (``Surface(grpc=…)``).
     """
 
     has_host = True
@@ -99,6 +102,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         store: Store | str | None = None,
         settings: Settings | None = None,
         mesh: MeshConfig | None = None,
+        grpc: GrpcOptions | str | None = None,
         **options: Unpack[SurfaceOptions],
     ) -> None:
         if not surfaces:
@@ -117,6 +121,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self._endpoints: list[SurfaceEndpoints] = []
         self._app: Litestar | None = None
         self._changes = asyncio.Lock()
+        if address := self._settings.grpc or grpc:
+            self.surfaces = _attach_grpc(self.surfaces, address)
+        check_grpc(self.surfaces)
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
@@ -155,7 +162,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             for each in self._endpoints:
                 self._start(each, runtime)
             try:
-                async with self._join_mesh(app, self._mesh_surfaces):
+                async with _serve_calls([each.dispatcher for each in self._endpoints]), self._join_mesh(app, self._mesh_surfaces):
                     yield
             finally:
                 self.runtime = self._app = None
@@ -181,6 +188,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
             self._check(surface)
             if MESH.name in surface.dialects:
                 raise ImproperlyConfiguredException(f"{surface}: the mesh dialect is registered when the app starts; mount it then")
+            if surface.grpc is not None:
+                raise ImproperlyConfiguredException(f"{surface}: its gRPC port is opened when the app starts; mount it then, or remove grpc")
             if any(each.path == surface.path for each in self.surfaces):
                 raise ImproperlyConfiguredException(f"{surface}: another agent has the same path; set another path=")
             endpoints = SurfaceEndpoints(surface, self._mesh_surfaces.public_urls)
@@ -247,6 +256,30 @@ class A2APlugin(InitPlugin, CLIPlugin):
                 yield
             finally:
                 health_routes.is_ready = False
+
+
+def _attach_grpc(surfaces: Sequence[Surface], grpc: GrpcOptions | str) -> tuple[Surface, ...]:
+    """Give a gRPC address to the surface that has one already, or to the only surface."""
+    chosen = [each for each in surfaces if each.grpc is not None] or surfaces
+    if len(chosen) != 1:
+        raise ImproperlyConfiguredException(
+            f"grpc: there are {len(chosen)} surfaces, and a port belongs to one; set Surface(grpc=GrpcOptions(…)), or surface in [grpc]"
+        )
+    current = chosen[0].grpc
+    options = grpc if isinstance(grpc, GrpcOptions) else GrpcOptions(grpc) if current is None else replace(current, address=grpc)
+    return tuple(replace(each, grpc=options) if each is chosen[0] else each for each in surfaces)
+
+
+@asynccontextmanager
+async def _serve_calls(dispatchers: Sequence[Dispatcher]) -> AsyncGenerator[None, None]:
+    """Serve gRPC for the surfaces that have a port."""
+    if all(each.surface.grpc is None for each in dispatchers):
+        yield
+        return
+    from a2a_runtime.grpc.server import serve_calls  # noqa: PLC0415 - an extra, which apps without a port do not need
+
+    async with serve_calls(dispatchers):
+        yield
 
 
 def start_last(app_config: AppConfig, manager: LifespanManager) -> None:

@@ -1,44 +1,99 @@
 """Messages of protocol buffers, in a pool of their own: the official SDK, which registers the same names, may be in the process.
 
+    messages of the contract     descriptors.pb, generated from the schemas
+    messages of gRPC itself      ``_GRPC_FILES``: status with its details, health and reflection
+
 Protobuf is of the ``grpc`` extra, and is imported when the first message is needed.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from a2a_contract.protobuf_values import Codec, read_message
+from a2a_contract.json_types import is_json_object
+from a2a_contract.protobuf_values import Codec, put_varint, read_message
 
 if TYPE_CHECKING:
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
     from google.protobuf.descriptor_pool import DescriptorPool
     from google.protobuf.message import Message
 
-DOMAIN_TYPE = "type.googleapis.com/google.rpc."
+STATUS_TRAILER = "grpc-status-details-bin"
+"""Key of the trailing metadata that holds the status of a call with its details."""
+
+EVENT_NUMBERS = b"event-numbers"
+"""Key of the metadata by which a client asks for the numbers of events. Each message of a stream then begins with a field that others skip."""
+
+_EVENT_NUMBER_TAG = b"\xf8\xff\xff\xff\x0f"
+"""The largest field number, which no version of the protocol will use, as a varint."""
+_MAX_VARINT_BYTES = 10
+_STATUS = "google.rpc.Status"
+_REFLECTION = {
+    "ServerReflectionRequest": "host=1:string file_by_filename=3:string file_containing_symbol=4:string list_services=7:string",
+    "ServerReflectionResponse": (
+        "valid_host=1:string original_request=2:ServerReflectionRequest file_descriptor_response=4:FileDescriptorResponse "
+        "list_services_response=6:ListServiceResponse error_response=7:ErrorResponse"
+    ),
+    "FileDescriptorResponse": "file_descriptor_proto=1:*bytes",
+    "ListServiceResponse": "service=1:*ServiceResponse",
+    "ServiceResponse": "name=1:string",
+    "ErrorResponse": "error_code=1:int32 error_message=2:string",
+}
+_GRPC_FILES: Mapping[str, Mapping[str, str]] = {
+    "google.rpc": {
+        "Status": "code=1:int32 message=2:string details=3:*.google.protobuf.Any",
+        "ErrorInfo": "reason=1:string domain=2:string metadata=3:*Entry",
+        "Entry": "key=1:string value=2:string",
+        "BadRequest": "field_violations=1:*FieldViolation",
+        "FieldViolation": "field=1:string description=2:string",
+    },
+    "grpc.health.v1": {"HealthCheckRequest": "service=1:string", "HealthCheckResponse": "status=1:int32"},
+    "grpc.reflection.v1": _REFLECTION,
+    "grpc.reflection.v1alpha": _REFLECTION,
+}
+"""Fields of messages by package: name, number and type; ``*`` repeats. A map is a list of entries on the wire, and an enum a number."""
+_FIELD = re.compile(r"(\w+)=(\d+):(\*?)(\S+)")
 
 
 class MalformedMessageError(ValueError):
     """Bytes that are no message of the expected type."""
 
 
-def raise_missing_extra(error: ImportError, subject: str) -> NoReturn:
-    """Name the extra of a library that is not installed."""
-    raise ImportError(f"{subject}: {error.name or 'grpcio'} is not installed; install the extra: pip install 'a2a-gen[grpc]'") from error
-
-
 @cache
 def message_pool() -> DescriptorPool:
-    """Build the pool with the messages of the contract."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, empty_pb2, struct_pb2, timestamp_pb2  # noqa: PLC0415 - an extra
+    """Build the pool with the messages of the contract and those of gRPC."""
+    from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, empty_pb2, struct_pb2, timestamp_pb2  # noqa: PLC0415 - an extra
 
     pool = descriptor_pool.DescriptorPool()
-    for module in (empty_pb2, struct_pb2, timestamp_pb2):
+    for module in (any_pb2, empty_pb2, struct_pb2, timestamp_pb2):
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
     data = files("a2a_contract").joinpath("protobuf", "descriptors.pb").read_bytes()
-    for each in descriptor_pb2.FileDescriptorSet.FromString(data).file:
+    for each in (*descriptor_pb2.FileDescriptorSet.FromString(data).file, *_build_grpc_files()):
         pool.AddSerializedFile(each.SerializeToString())
     return pool
+
+
+def _build_grpc_files() -> Iterator[FileDescriptorProto]:
+    """Build the files of ``_GRPC_FILES``; all of their fields have presence, as in proto2."""
+    from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto  # noqa: PLC0415 - an extra
+
+    scalars = {"string": FieldDescriptorProto.TYPE_STRING, "bytes": FieldDescriptorProto.TYPE_BYTES, "int32": FieldDescriptorProto.TYPE_INT32}
+    for package, messages in _GRPC_FILES.items():
+        file = FileDescriptorProto(name=f"{package.replace('.', '/')}.proto", package=package, dependency=["google/protobuf/any.proto"])
+        for name, fields in messages.items():
+            message = file.message_type.add(name=name)
+            for member, number, repeated, kind in _FIELD.findall(fields):
+                field = message.field.add(name=member, number=int(number), label=FieldDescriptorProto.LABEL_OPTIONAL)
+                field.type = scalars.get(kind, FieldDescriptorProto.TYPE_MESSAGE)
+                if repeated:
+                    field.label = FieldDescriptorProto.LABEL_REPEATED
+                if kind not in scalars:
+                    field.type_name = kind if kind.startswith(".") else f".{package}.{kind}"
+        yield file
 
 
 @cache
@@ -51,10 +106,66 @@ def message_class(name: str) -> type[Message]:
 
 def parse_message(codec: Codec, data: bytes) -> bytes:
     """Parse the wire format of a message, and return the JSON of its dialect."""
+    return read_message(codec, decode_message(codec.name, data))
+
+
+def decode_message(name: str, data: bytes) -> Any:  # noqa: ANN401 - classes of messages are made at run time
+    """Decode the wire format of a message by its full name."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra
 
     try:
-        message = message_class(codec.name).FromString(data)
+        return message_class(name).FromString(data)
     except DecodeError as error:
-        raise MalformedMessageError(f"not a message {codec.name}") from error
-    return read_message(codec, message)
+        raise MalformedMessageError(f"not a message {name}") from error
+
+
+def encode_message(name: str, document: Mapping[str, object]) -> bytes:
+    """Encode the ProtoJSON of a message of gRPC."""
+    from google.protobuf import json_format  # noqa: PLC0415 - an extra
+
+    return json_format.ParseDict(dict(document), message_class(name)(), descriptor_pool=message_pool()).SerializeToString()
+
+
+def encode_status(code: int, message: str, details: Iterable[Mapping[str, object]]) -> bytes:
+    """Encode a status with its details, each with the URL of its type."""
+    listed = [{**each, **({"metadata": _list_entries(each["metadata"])} if "metadata" in each else {})} for each in details]
+    return encode_message(_STATUS, {"code": code, "message": message, "details": listed})
+
+
+def decode_details(data: bytes) -> list[Mapping[str, object]]:
+    """Decode the details of a status; those of unknown types are left out."""
+    from google.protobuf import json_format  # noqa: PLC0415 - an extra
+
+    details: list[Mapping[str, object]] = []
+    for each in decode_message(_STATUS, data).details:
+        package, _, name = each.TypeName().rpartition(".")
+        if package != "google.rpc" or name not in _GRPC_FILES[package]:
+            continue
+        detail: dict[str, Any] = json_format.MessageToDict(decode_message(each.TypeName(), each.value))
+        if "metadata" in detail:
+            detail["metadata"] = {entry.get("key", ""): entry.get("value", "") for entry in detail["metadata"]}
+        details.append(detail)
+    return details
+
+
+def number_event(number: int) -> bytes:
+    """Encode the field with the number of an event, the first one of its message."""
+    data = bytearray(_EVENT_NUMBER_TAG)
+    put_varint(data, number)
+    return bytes(data)
+
+
+def read_event_number(message: bytes) -> int | None:
+    """Read the number of an event from its message, if it has one."""
+    if not message.startswith(_EVENT_NUMBER_TAG):
+        return None
+    number = 0
+    for shift, byte in enumerate(message[len(_EVENT_NUMBER_TAG) : len(_EVENT_NUMBER_TAG) + _MAX_VARINT_BYTES]):
+        number |= (byte & 0x7F) << (7 * shift)
+        if byte < 0x80:  # noqa: PLR2004 - the last byte of a varint
+            return number
+    return None
+
+
+def _list_entries(metadata: object) -> list[Mapping[str, object]]:
+    return [{"key": key, "value": value} for key, value in metadata.items()] if is_json_object(metadata) else []

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.errors import UnavailableError
-from a2a_contract.v1_0 import AgentCardSignature, SecurityRequirement, SecurityScheme, Task
+from a2a_contract.operations import SEND_MESSAGE
+from a2a_contract.v1_0 import AgentCardSignature, AgentInterface, SecurityRequirement, SecurityScheme, Task
 from a2a_runtime.agent import Agent, SkillDefinition, SkillOverride
 from a2a_runtime.auth.gate import AuthGate, DescribableGate, Gate, OpenGate
 from a2a_runtime.auth.host import HostAuthenticator, HostCaller
@@ -24,6 +25,7 @@ from a2a_runtime.caller import Caller, SurfaceKey
 from a2a_runtime.execution.injection import ProcessDependencies
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
+from a2a_runtime.interfaces import GrpcOptions
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -40,6 +42,11 @@ _MOUNTABLE = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.
 
 AuthorizationPolicy: TypeAlias = Callable[[Caller, str, Task | None], bool | Awaitable[bool]]
 """Decides whether a caller may run an operation (its name) on one of their tasks, or on none."""
+
+
+def has_grpc(dialect: str) -> bool:
+    """Tell whether a dialect, or a form of it, has a gRPC binding."""
+    return any(call.grpc is not None and dialect in {name, DIALECTS[name].form_of} for name, call in SEND_MESSAGE.calls.items())
 
 
 class SignsCards(Protocol):
@@ -156,6 +163,10 @@ class Surface:
     ``None``: every client that this middleware lets through."""
     routes: RouteOptions = RouteOptions()
     """Options of Litestar for the routes."""
+    grpc: GrpcOptions | None = None
+    """The port of this surface for gRPC, beside HTTP; needs the extra ``grpc``."""
+    other_interfaces: Sequence[AgentInterface] = ()
+    """Further interfaces on the card, which this surface does not serve: bindings of others, or a gateway."""
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):
@@ -168,6 +179,7 @@ class Surface:
         if self.caller is not None and self.routes.exclude_from_auth:
             raise ValueError(f"{self}: exclude_from_auth keeps out the users whom caller= reads; set gate= instead of caller=, or remove it")
         self._check_answer_within()
+        self._check_grpc()
         if self.shared_card not in {COMBINED, *self.dialects}:
             raise ValueError(f"{self}: shared_card: got {self.shared_card!r}; choose {COMBINED!r} or one of the surface's dialects")
         if self.signer is not None and self.dialects != frozenset((MESH.name,)) and self.configured_url is None:
@@ -197,6 +209,17 @@ class Surface:
             raise ValueError(f"{self}: {name}: {problem}")
         if self.answer_within != Surface.answer_within and MESH.name not in self.dialects:
             raise ValueError(f"{self}: answer_within: is for the mesh dialect, which this surface does not have; remove it, or add {MESH.name!r}")
+
+    def _check_grpc(self) -> None:
+        if self.grpc is None:
+            return
+        if not any(has_grpc(each) for each in self.dialects):
+            raise ValueError(f"{self}: grpc: no dialect of this surface has a gRPC binding; add {V1_0.name!r} to dialects, or remove grpc")
+        if self.caller is not None:
+            raise ValueError(
+                f"{self}: grpc: caller= identifies users of the HTTP application, which calls over gRPC do not pass; "
+                "set gate=AuthGate(…) instead, or serve gRPC from another surface that has a gate"
+            )
 
     def __str__(self) -> str:
         return f"surface {self.path or '/'!r} of agent {self.agent.name!r}"

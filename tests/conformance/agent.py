@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
+from integration.grpc_overlay import find_free_address
 from integration.outcome_agent import ALL_CAPABILITIES, EXTENSION, build_test_agent
 from litestar import Litestar
 
@@ -18,6 +19,7 @@ from a2a_runtime.auth.authentication import Credentials
 from a2a_runtime.auth.gate import ChallengeError
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Limits, Surface
@@ -111,15 +113,18 @@ STRICT = "https://example.org/extensions/strict/v2"
 
 
 def app_under_test(store: Store | str | None = None, settings: Settings = FAST_SETTINGS) -> Litestar:
-    """Mount the agent: with everything, without what is optional, with a card that is missing, and with an extension that is required."""
+    """Mount the agent: with everything, without what is optional, with a card that is missing, and with an extension that is required.
+
+    Each of these surfaces has a port for gRPC.
+    """
     agent, gate = agent_under_test(), NameGate()
     required = Capabilities(extensions=(AgentExtension(uri=EXTENSION), AgentExtension(uri=STRICT, required=True)))
     return create_app(
-        Surface(agent, gate=gate, limits=Limits(body_bytes=LIMIT)),
+        Surface(agent, gate=gate, limits=Limits(body_bytes=LIMIT), grpc=GrpcOptions(find_free_address())),
         Surface(agent, "/kind", gate=gate, default_v0_3_form=V0_3.name),
-        Surface(plain_agent(Capabilities(streaming=False)), "/plain"),
-        Surface(plain_agent(ALL_CAPABILITIES), "/promised", gate=gate),
-        Surface(plain_agent(required), "/strict"),
+        Surface(plain_agent(Capabilities(streaming=False)), "/plain", grpc=GrpcOptions(find_free_address())),
+        Surface(plain_agent(ALL_CAPABILITIES), "/promised", gate=gate, grpc=GrpcOptions(find_free_address())),
+        Surface(plain_agent(required), "/strict", grpc=GrpcOptions(find_free_address())),
         store=store,
         settings=settings,
     )

@@ -15,16 +15,19 @@ import httpx
 import pytest
 from conformance.agent import app_under_test
 from conformance.agent_client import AgentClient
-from integration.dialect_client import DIALECT_BINDINGS, DialectBinding
+from integration.dialect_client import DIALECT_BINDINGS, GRPC_BINDINGS, DialectBinding
+from integration.grpc_overlay import GrpcOverlay
 from integration.outcome_agent import serve_on_socket
 from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0
+from a2a_runtime.plugin import A2APlugin
 
 USUAL = ("memory", "sqlite")
 EVERYWHERE = (*USUAL, "socket", "postgres")
-BINDINGS_1_0 = tuple(binding for binding in DIALECT_BINDINGS if binding.dialect == V1_0.name)
-BINDINGS_0_3 = tuple(binding for binding in DIALECT_BINDINGS if binding.dialect != V1_0.name)
+BINDINGS = (*DIALECT_BINDINGS, *GRPC_BINDINGS)
+BINDINGS_1_0 = tuple(binding for binding in BINDINGS if binding.dialect == V1_0.name)
+BINDINGS_0_3 = tuple(binding for binding in BINDINGS if binding.dialect != V1_0.name)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -60,7 +63,11 @@ def agent_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     }
     app = app_under_test(stores.get(request.param, lambda: "memory")())
     with ExitStack() as stack:
-        yield stack.enter_context(serve_on_socket(app) if request.param == "socket" else TestClient(app))
+        client = stack.enter_context(serve_on_socket(app) if request.param == "socket" else TestClient(app))
+        surfaces = next(each for each in app.plugins if isinstance(each, A2APlugin)).surfaces
+        overlay = GrpcOverlay(client._transport, {each.path: each.grpc.address for each in surfaces if each.grpc is not None})
+        client._transport = overlay  # which the client closes
+        yield client
 
 
 def build_agent_client(client: httpx.Client, binding: DialectBinding) -> AgentClient:
@@ -68,7 +75,7 @@ def build_agent_client(client: httpx.Client, binding: DialectBinding) -> AgentCl
     return AgentClient(client, binding, "/kind" if binding == DialectBinding(V0_3.name, is_jsonrpc=False) else "")
 
 
-@pytest.fixture(params=DIALECT_BINDINGS, ids=str)
+@pytest.fixture(params=BINDINGS, ids=str)
 def client(request: pytest.FixtureRequest, agent_place: httpx.Client) -> AgentClient:
     """A client for each dialect and binding."""
     return build_agent_client(agent_place, request.param)
@@ -77,6 +84,12 @@ def client(request: pytest.FixtureRequest, agent_place: httpx.Client) -> AgentCl
 @pytest.fixture(params=BINDINGS_1_0, ids=str)
 def client_1_0(request: pytest.FixtureRequest, agent_place: httpx.Client) -> AgentClient:
     """A client of 1.0 for each binding."""
+    return build_agent_client(agent_place, request.param)
+
+
+@pytest.fixture(params=[each for each in BINDINGS_1_0 if not each.is_grpc], ids=str)
+def json_client_1_0(request: pytest.FixtureRequest, agent_place: httpx.Client) -> AgentClient:
+    """A client of 1.0 for each binding whose documents are JSON."""
     return build_agent_client(agent_place, request.param)
 
 

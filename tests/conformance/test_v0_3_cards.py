@@ -8,6 +8,7 @@ import httpx
 import pytest
 from conformance.agent import ADA
 from conformance.agent_client import AgentClient
+from integration.grpc_overlay import call_unary
 
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.v0_3 import AgentCard
@@ -45,11 +46,14 @@ def test_v0_3_5_6_1_the_main_address_speaks_the_preferred_transport(agent_place:
     seen = card(agent_place)
     pairs = {(each["url"], each["transport"]) for each in seen["additionalInterfaces"]}
     assert (seen["url"], seen["preferredTransport"]) in pairs
-    assert {transport for _, transport in pairs} == {"JSONRPC", "HTTP+JSON"}
+    assert {transport for _, transport in pairs} == {"JSONRPC", "HTTP+JSON", "GRPC"}
     for url, transport in pairs:
         if transport == "JSONRPC":
             call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": MESSAGE}}
             assert agent_place.post(url, json=call, headers=ADA).json()["result"]["kind"] == "task"
+        elif transport == "GRPC":
+            message = {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "hi"}]}
+            assert "task" in call_unary(url.removeprefix("http://"), "/a2a.v1.A2AService/SendMessage", {"request": message}, ADA)
         else:
             assert agent_place.post(f"{url}/v1/message:send", json={"message": MESSAGE}, headers=ADA).status_code == 200
 
@@ -84,9 +88,9 @@ def test_v0_3_4_4_every_request_is_authenticated(agent_place: httpx.Client) -> N
 @pytest.mark.requirement("0.3", "7.10b")
 @pytest.mark.usefixtures("everywhere")
 def test_v0_3_7_10_known_callers_see_more(client_0_3: AgentClient) -> None:
-    """The card of 0.3 with all skills, in the documented form over every transport."""
+    """The card of 0.3 with all skills, in the documented form over JSON-RPC and HTTP."""
     seen = client_0_3.call_wire(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest())
-    assert AgentCard.model_validate(seen)
+    assert client_0_3.dialect_binding.is_grpc or AgentCard.model_validate(seen)
     public = {each["id"] for each in card(client_0_3.http)["skills"]}
     assert {each["id"] for each in seen["skills"]} == public | {"secret"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -43,13 +44,14 @@ def test_v1_0_8_2_every_agent_has_its_own_card(agent_place: httpx.Client) -> Non
 
 @pytest.mark.requirement("1.0", "5.2", "8.3.1")
 def test_v1_0_8_3_1_interfaces_are_declared_as_they_are(agent_place: httpx.Client) -> None:
-    """Each with its binding, its version and its address, what is preferred first."""
+    """Each with its binding, its version and its address, what is preferred first; that of gRPC is a port."""
     interfaces = card(agent_place, "/plain")["supportedInterfaces"]
     assert interfaces[0]["protocolVersion"] == "1.0"
     assert {(each["protocolBinding"], each["protocolVersion"]) for each in interfaces} == {
-        (binding, version) for binding in ("JSONRPC", "HTTP+JSON") for version in ("1.0", "0.3")
+        (binding, version) for binding in ("JSONRPC", "HTTP+JSON", "GRPC") for version in ("1.0", "0.3")
     }
-    assert all(each["url"].endswith("/plain") for each in interfaces)
+    for each in interfaces:
+        assert re.search(r"^127\.0\.0\.1:\d+$" if each["protocolBinding"] == "GRPC" else "/plain$", each["url"])
 
 
 @pytest.mark.requirement("1.0", "8.3.1")

@@ -13,7 +13,7 @@ from conformance.agent import ADA
 from conformance.agent_client import AgentClient, assert_error, parse_field_errors
 from integration.dialect_client import build_send_request
 
-from a2a_contract.operations import GET_TASK, LIST_TASKS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
+from a2a_contract.operations import GET_TASK, LIST_TASKS, OPERATIONS, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import GetTaskRequest, ListTasksRequest
 
 MESSAGE: dict[str, Any] = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
@@ -24,10 +24,7 @@ CONTENT = {"text", "raw", "url", "data"}
 
 def post(client: AgentClient, message: object, **more: object) -> httpx.Response:
     """Send a message as it stands here."""
-    if client.dialect_binding.is_jsonrpc:
-        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message, **more}}
-        return client.http.post("/", json=call, headers=ADA)
-    return client.http.post("/message:send", json={"message": message, **more}, headers=ADA)
+    return client.post_document(SEND_MESSAGE, {"message": message, **more})
 
 
 def members(value: object) -> Iterator[tuple[str, object]]:
@@ -55,9 +52,9 @@ def documents(client: AgentClient) -> list[object]:
 
 @pytest.mark.requirement("1.0", "5.5a")
 @pytest.mark.usefixtures("everywhere")
-def test_v1_0_5_5_names_are_in_camel_case(client_1_0: AgentClient) -> None:
+def test_v1_0_5_5_names_are_in_camel_case(json_client_1_0: AgentClient) -> None:
     """Every member of every answer."""
-    names = {name for document in documents(client_1_0) for name, _ in members(document)}
+    names = {name for document in documents(json_client_1_0) for name, _ in members(document)}
     assert {"contextId", "messageId", "artifactUpdate", "nextPageToken"} <= names
     assert [name for name in names if not re.fullmatch(r"[a-z][a-zA-Z0-9]*", name)] == []
 
@@ -83,9 +80,9 @@ def test_v1_0_5_6_1_moments_are_utc_with_milliseconds(client_1_0: AgentClient) -
 def test_v1_0_5_6_1_moments_are_read_in_every_form(client_1_0: AgentClient, moment: str) -> None:
     """That the form of protocol buffers allows."""
     params = {"statusTimestampAfter": moment}
-    if client_1_0.dialect_binding.is_jsonrpc:
-        call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params}
-        assert "result" in client_1_0.http.post("/", json=call, headers=ADA).json()
+    if client_1_0.dialect_binding.is_jsonrpc or client_1_0.dialect_binding.is_grpc:
+        answer = client_1_0.post_document(LIST_TASKS, params).json()
+        assert "totalSize" in answer.get("result", answer)
     else:
         assert client_1_0.http.get("/tasks", params=params, headers=ADA).status_code == 200
 
@@ -127,8 +124,8 @@ def test_v1_0_3_3_2_what_no_store_can_look_for_is_refused(
     client_1_0: AgentClient, method: str, path: str, params: dict[str, Any], place: str
 ) -> None:
     """Control characters in names, and numbers that no int32 holds: on every store alike, with the member."""
-    if client_1_0.dialect_binding.is_jsonrpc:
-        response = client_1_0.http.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=ADA)
+    if client_1_0.dialect_binding.is_jsonrpc or client_1_0.dialect_binding.is_grpc:
+        response = client_1_0.post_document(OPERATIONS[method], params)
     else:
         response = client_1_0.http.get(path, headers=ADA)
     assert_error(response, client_1_0.dialect_binding, "InvalidParamsError")
@@ -161,17 +158,17 @@ def test_v1_0_3_3_2_messages_are_checked_before_anything_is_done(
 
 @pytest.mark.requirement("1.0", "5.5b")
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
-def test_v1_0_5_5_invalid_json_is_refused(client_1_0: AgentClient, number: str) -> None:
+def test_v1_0_5_5_invalid_json_is_refused(json_client_1_0: AgentClient, number: str) -> None:
     """Also in members that are ignored; inside a string it is text."""
     said = json.dumps({"message": {**MESSAGE, "parts": [{"text": number}]}})
     wrong = said[:-1] + f', "mood": {number}}}'
     for text, code in ((said, None), (wrong, -32700)):
-        if client_1_0.dialect_binding.is_jsonrpc:
+        if json_client_1_0.dialect_binding.is_jsonrpc:
             body = f'{{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {text}}}'
-            answer = client_1_0.http.post("/", content=body, headers=JSON).json()
+            answer = json_client_1_0.http.post("/", content=body, headers=JSON).json()
             assert answer.get("error", {}).get("code") == code
         else:
-            answer = client_1_0.http.post("/message:send", content=text, headers=JSON)
+            answer = json_client_1_0.http.post("/message:send", content=text, headers=JSON)
             assert answer.status_code == (400 if code else 200)
 
 
@@ -208,6 +205,8 @@ PARTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS.keys())
 def test_v1_0_4_1_6_every_kind_of_part_survives(client_1_0: AgentClient, part: dict[str, Any]) -> None:
     """There and back, with its media type, its name and its metadata."""
+    if client_1_0.dialect_binding.is_grpc and part is PARTS["number"]:
+        pytest.skip("the numbers of messages are doubles: the client has rounded this one")
     body = post(client_1_0, {**MESSAGE, "parts": [part]}, metadata={"skillId": "mirror"}).json()
     task = (body.get("result") or body)["task"]
     (back,) = task["artifacts"][0]["parts"]

@@ -79,12 +79,9 @@ def test_v1_0_3_3_2_a_task_of_another_owner_does_not_exist(client: AgentClient) 
 @pytest.mark.requirement("1.0", "3.3.2e", "13.4a")
 def test_v1_0_3_3_2_wrong_parameters_are_listed(client_1_0: AgentClient) -> None:
     """Each has its field path and its problem."""
-    wrong = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": 7}, {"text": "a", "url": "b"}, {}]}}
-    if client_1_0.dialect_binding.is_jsonrpc:
-        call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": wrong}
-        response = client_1_0.http.post("/", json=call, headers=dict(client_1_0.headers))
-    else:
-        response = client_1_0.http.post("/message:send", json=wrong, headers=dict(client_1_0.headers))
+    # A message has neither numbers for texts nor two members of a group.
+    parts = [{}, {}, {}] if client_1_0.dialect_binding.is_grpc else [{"text": 7}, {"text": "a", "url": "b"}, {}]
+    response = client_1_0.post_document(SEND_MESSAGE, {"message": {"messageId": "m", "role": "ROLE_USER", "parts": parts}})
     assert_error(response, client_1_0.dialect_binding, "InvalidParamsError")
     assert {place.partition("]")[0] for place in parse_field_errors(response, client_1_0.dialect_binding)} == {
         "message.parts[0",

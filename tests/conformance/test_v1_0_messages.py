@@ -6,8 +6,9 @@ import time
 
 import pytest
 from conformance.agent_client import AgentClient
-from integration.dialect_client import build_send_request
+from integration.dialect_client import DialectBinding, build_send_request
 
+from a2a_contract.dialects import V0_3_PROTO
 from a2a_contract.operations import GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import GetTaskRequest, Message, Task, TaskState
 
@@ -132,6 +133,8 @@ def test_v1_0_3_2_4_the_length_of_the_history_is_the_clients_choice(client: Agen
     assert [part.text for message in whole for part in message.parts] == ["hi", "What?", "yes"]
     newest = client.get(task.id, history_length=1).history or []
     assert [part.text for message in newest for part in message.parts] == ["yes"]
+    if client.dialect_binding == DialectBinding(V0_3_PROTO.name, is_jsonrpc=False, is_grpc=True):
+        return  # whose messages cannot tell 0 from unset
     assert "history" not in client.call_wire(GET_TASK, GetTaskRequest(id=task.id, history_length=0))
     assert "history" not in client.task("x", configuration={"history_length": 0}).to_dict()
 

@@ -48,7 +48,7 @@ def test_v1_0_3_1_4_a_task_without_artifacts_has_an_empty_list_of_them(client_1_
     """The text and the data of the task make no difference."""
     context = client_1_0.task(',"artifacts":[', {"all": 1, "artifacts": [1]}, skill="comment").context_id
     (task,) = client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context, include_artifacts=True))["tasks"]
-    assert task["artifacts"] == []
+    assert task.get("artifacts", [] if client_1_0.dialect_binding.is_grpc else None) == []  # messages have no empty lists
     (task,) = client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context))["tasks"]
     assert "artifacts" not in task
 
@@ -58,9 +58,10 @@ def test_v1_0_3_1_4_a_task_without_artifacts_has_an_empty_list_of_them(client_1_
 def test_v1_0_3_1_4_the_token_of_the_next_page_is_always_there(client_1_0: AgentClient) -> None:
     """Empty on the last page, and when there is nothing at all."""
     context = str(uuid4())
-    assert client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context))["nextPageToken"] == ""
+    absent = {"nextPageToken": ""} if client_1_0.dialect_binding.is_grpc else {}  # messages have no empty texts
+    assert {**absent, **client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context))}["nextPageToken"] == ""
     client_1_0.task("hello", context_id=context)
-    page = client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context))
+    page = {**absent, **client_1_0.call_wire(LIST_TASKS, ListTasksRequest(context_id=context))}
     assert (page["nextPageToken"], page["pageSize"], page["totalSize"]) == ("", 50, 1)
 
 
@@ -112,9 +113,8 @@ def test_v1_0_3_1_4_a_list_has_what_its_filters_say(client: AgentClient) -> None
 def test_v1_0_3_1_4_wrong_filters_are_field_errors(client_1_0: AgentClient, wrong: dict[str, object]) -> None:
     """All of them in one response."""
     headers = dict(client_1_0.headers)
-    if client_1_0.dialect_binding.is_jsonrpc:
-        call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": wrong}
-        response = client_1_0.http.post("/", json=call, headers=headers)
+    if client_1_0.dialect_binding.is_jsonrpc or client_1_0.dialect_binding.is_grpc:
+        response = client_1_0.post_document(LIST_TASKS, wrong)
     else:
         response = client_1_0.http.get("/tasks", params={name: str(value) for name, value in wrong.items()}, headers=headers)
     assert_error(response, client_1_0.dialect_binding, "InvalidParamsError")

@@ -7,6 +7,7 @@ import pytest
 from conformance.agent import ADA
 from conformance.agent_client import AgentClient, assert_error, parse_error_info
 from integration.dialect_client import DIALECT_BINDINGS, DialectClient, build_send_request
+from integration.grpc_overlay import call_unary
 from integration.outcome_agent import build_test_agent, build_test_app
 from litestar.testing import TestClient
 
@@ -17,6 +18,7 @@ from a2a_runtime.surface import Surface
 CARD = "/.well-known/agent-card.json"
 MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
 OLD_MESSAGE = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}
+PROTO_MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "hi"}]}
 
 
 @pytest.mark.requirement("1.0", "3.6")
@@ -129,7 +131,7 @@ def test_v1_0_5_2_every_interface_on_the_card_answers(agent_place: httpx.Client)
     """In its binding and its version, at its address; and the first one is 1.0."""
     card = agent_place.get(CARD, headers={"A2A-Version": "1.0"}).json()
     said = [(each["protocolBinding"], each["protocolVersion"]) for each in card["supportedInterfaces"]]
-    assert said == [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("HTTP+JSON", "0.3")]
+    assert said == [(binding, version) for version in ("1.0", "0.3") for binding in ("JSONRPC", "HTTP+JSON", "GRPC")]
     for each in card["supportedInterfaces"]:
         new = each["protocolVersion"] == "1.0"
         message = {"message": MESSAGE if new else OLD_MESSAGE}
@@ -137,6 +139,9 @@ def test_v1_0_5_2_every_interface_on_the_card_answers(agent_place: httpx.Client)
         if each["protocolBinding"] == "JSONRPC":
             call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage" if new else "message/send", "params": message}
             assert "result" in agent_place.post(each["url"], json=call, headers=headers).json()
+        elif each["protocolBinding"] == "GRPC":
+            document = {"message": MESSAGE} if new else {"request": PROTO_MESSAGE}
+            assert "task" in call_unary(each["url"], f"/{'lf.' if new else ''}a2a.v1.A2AService/SendMessage", document, headers)
         else:
             assert agent_place.post(f"{each['url']}{'' if new else '/v1'}/message:send", json=message, headers=headers).status_code == 200
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from a2a_contract import protobuf
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
 from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO, V1_0
@@ -24,6 +25,7 @@ from a2a_contract.operations import (
     SUBSCRIBE_TO_TASK,
 )
 from a2a_contract.paths import PATHS
+from a2a_contract.protobuf_values import Method
 from a2a_contract.v1_0 import (
     CancelTaskRequest,
     GetTaskRequest,
@@ -53,17 +55,25 @@ class DialectBinding:
 
     dialect: str
     is_jsonrpc: bool
+    is_grpc: bool = False
+    """Over gRPC, through the transport of ``grpc_overlay``, which answers as HTTP+JSON does."""
 
     def __str__(self) -> str:
-        return f"{self.dialect}-{'jsonrpc' if self.is_jsonrpc else 'http'}"
+        return f"{self.dialect}-{'jsonrpc' if self.is_jsonrpc else 'grpc' if self.is_grpc else 'http'}"
 
     def binding(self, operation: Operation) -> AnyBinding:
         """Find the binding of an operation."""
+        if self.is_grpc:
+            return self.grpc_method(operation).binding
         if not self.is_jsonrpc:
             binding = self.path_builder.find_binding(operation)
             assert binding is not None, f"{self} has no {operation.name}"
             return binding
         return next(each for each in METHODS[self.dialect].values() if each.operation is operation)
+
+    def grpc_method(self, operation: Operation) -> Method:
+        """Find the gRPC method of an operation."""
+        return next(each for each in protobuf.METHODS.values() if each.binding.dialect == self.dialect and each.binding.operation is operation)
 
     @property
     def path_builder(self) -> PathBuilder:
@@ -72,6 +82,8 @@ class DialectBinding:
 
     def has(self, operation: Operation) -> bool:
         """Return whether the dialect has an operation over the binding."""
+        if self.is_grpc:
+            return operation.calls[self.dialect].grpc is not None if self.dialect in operation.calls else False
         if self.is_jsonrpc:
             return any(each.operation is operation for each in METHODS[self.dialect].values())
         return self.path_builder.find_binding(operation) is not None
@@ -84,6 +96,7 @@ DIALECT_BINDINGS = (
     DialectBinding(V0_3.name, is_jsonrpc=False),
     DialectBinding(V0_3_PROTO.name, is_jsonrpc=False),
 )
+GRPC_BINDINGS = (DialectBinding(V1_0.name, is_jsonrpc=False, is_grpc=True), DialectBinding(V0_3_PROTO.name, is_jsonrpc=False, is_grpc=True))
 
 
 @dataclass(frozen=True)
@@ -144,6 +157,8 @@ class DialectClient:
         if self.dialect_binding.is_jsonrpc:
             method = next(name for name, each in METHODS[self.dialect_binding.dialect].items() if each.operation is operation)
             return "POST", self.path or "/", {"content": serialize_call(method, "r-1", said), "headers": sent}
+        if self.dialect_binding.is_grpc:
+            return "POST", self.path + self.dialect_binding.grpc_method(operation).path, {"content": json.dumps(said), "headers": sent}
         address = self.dialect_binding.path_builder.build(operation, said)
         return address.method, self.path + address.path, {"params": list(address.query), "content": address.body, "headers": sent}
 

@@ -9,14 +9,14 @@ import pytest
 
 import a2a_runtime
 
-HEAVY = frozenset(("asyncpg", "cryptography", "httpx", "jinja2", "jwt", "litestar"))
+HEAVY = frozenset(("asyncpg", "cryptography", "google.protobuf", "grpc", "httpx", "jinja2", "jwt", "litestar"))
 """Packages that are loaded only where they are used: optional, or slow to import."""
 
 IMPORTS = {
     "a2a_runtime": (2, frozenset[str]()),
     "a2a_runtime.client": (17, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (106, frozenset({"litestar"})),
-    "a2a_runtime.surface": (59, frozenset[str]()),
+    "a2a_runtime.plugin": (107, frozenset({"litestar"})),
+    "a2a_runtime.surface": (60, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""
 

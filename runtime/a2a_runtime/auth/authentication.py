@@ -24,6 +24,9 @@ from a2a_runtime.caller import TEAM_PREFIX
 if TYPE_CHECKING:
     from litestar.types import HTTPScope
 
+GRPC_EXTENSION = "grpc"
+"""Extension of the scope of a call over gRPC, whose metadata are its headers."""
+
 _MAX_NAME_CHARS = 1000
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -110,7 +113,9 @@ class Credentials(Mapping[str, str]):
         return tuple([value.decode("latin-1") for key, value in self._scope["headers"] if key == name])
 
     def get_query_parameter(self, name: str) -> str | None:
-        """Return the value of a query parameter."""
+        """Return the value of a query parameter, or of the metadata of its name: a call over gRPC has no query."""
+        if GRPC_EXTENSION in self._extensions:
+            return self.get(name)
         return _find_single(self._query, "parameter", name)
 
     def get_cookie(self, name: str) -> str | None:
@@ -130,11 +135,15 @@ class Credentials(Mapping[str, str]):
     @property
     def certificate_name(self) -> str | None:
         """The subject of the client's certificate (RFC 4514), if the server ends TLS and has verified one."""
-        try:
-            name = (self._scope["extensions"] or {}).get("tls", {}).get("client_cert_name")
-        except KeyError:  # servers may leave extensions out
-            return None
+        name = self._extensions.get("tls", {}).get("client_cert_name")
         return name if isinstance(name, str) else None
+
+    @property
+    def _extensions(self) -> Mapping[str, Mapping[object, object]]:
+        try:
+            return self._scope["extensions"] or {}
+        except KeyError:  # servers may leave them out
+            return {}
 
     @property
     def _client(self) -> tuple[str, int | None]:

@@ -29,7 +29,7 @@ from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.skills.contract import build_schemas_extension
-from a2a_runtime.surface import Surface
+from a2a_runtime.surface import Surface, has_grpc
 
 Document: TypeAlias = dict[str, object]
 
@@ -40,14 +40,15 @@ _FULL_VERSION_03: str = V03AgentCard.model_fields["protocol_version"].default  #
 def build_card(surface: Surface, base_url: str, dialect: str = CANONICAL.name, reader: Caller = ANONYMOUS) -> AgentCard:
     """Build the card of a surface for clients of a dialect; for an authenticated reader, the extended card.
 
-    For clients of 1.0 it lists the interfaces of all dialects, for others only their own. A configured URL overrides ``base_url``.
+    For clients of 1.0 it lists the interfaces of all dialects, for others only their own. A configured URL overrides ``base_url``. Without either,
+    the card lists the interfaces that are not below it.
     """
     agent, url = surface.agent, resolve_url(surface, base_url)
     skills = [skill for skill in surface.skills.values() if skill.is_visible_to(reader)]
     return AgentCard(
         name=agent.name,
         description=agent.description,
-        supported_interfaces=list(_build_interfaces(surface, url, DIALECTS[dialect])),
+        supported_interfaces=list(_build_interfaces(surface, url, DIALECTS[DIALECTS[dialect].form_of or dialect])),
         provider=agent.provider,
         version=agent.version,
         documentation_url=agent.documentation_url,
@@ -76,10 +77,15 @@ def _build_interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[A
         if dialect.name not in surface.dialects or dialect.version is None or reader.name not in {CANONICAL.name, dialect.name}:
             continue
         version = _FULL_VERSION_03 if reader.name == V0_3.name else dialect.version
-        if dialect.jsonrpc:
+        if dialect.jsonrpc and url:
             yield AgentInterface(url=url, protocol_binding=TransportProtocol.JSONRPC.value, protocol_version=version)
-        if dialect.http_prefixes and dialect.form_of is None:
+        if dialect.http_prefixes and dialect.form_of is None and url:
             yield AgentInterface(url=url, protocol_binding=TransportProtocol.HTTP_JSON.value, protocol_version=version)
+        if surface.grpc is not None and has_grpc(dialect.name):
+            address = surface.grpc.card_url(url) if reader.name == V0_3.name else surface.grpc.card_address(url)
+            yield AgentInterface(url=address, protocol_binding=TransportProtocol.GRPC.value, protocol_version=version)
+    if reader.version is not None:
+        yield from (each for each in surface.other_interfaces if reader is CANONICAL or each.protocol_version.startswith(reader.version))
 
 
 def _build_extensions(surface: Surface, skills: Sequence[SkillDefinition], url: str) -> Iterator[AgentExtension]:

@@ -47,6 +47,7 @@ Examples:
   a2a-gen serve                                   the agent of the a2a.toml in this folder or above
   a2a-gen serve agent:app --port 9000             an ASGI app
   a2a-gen serve --forwarded-allow-ips 10.0.0.7    behind a proxy at that address
+  a2a-gen serve --grpc 127.0.0.1:50051            over gRPC too, at that address
 
 \b
 Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
@@ -77,6 +78,11 @@ def _read_env_file(_context: click.Context, _option: click.Parameter, path: str 
 def _override_store(_context: click.Context, _option: click.Parameter, url: str | None) -> None:
     if url is not None:
         os.environ[f"{PREFIX}STORE"] = url
+
+
+def _override_grpc(_context: click.Context, _option: click.Parameter, address: str | None) -> None:
+    if address is not None:
+        os.environ[f"{PREFIX}GRPC"] = address
 
 
 @click.command(cls=ServeCommand, epilog=_EXAMPLES)
@@ -110,6 +116,12 @@ def _override_store(_context: click.Context, _option: click.Parameter, url: str 
     help="URL of the store, instead of A2A_STORE and a2a.toml; code may set another.",
 )
 @click.option(
+    "--grpc",
+    expose_value=False,
+    callback=_override_grpc,
+    help="Address for gRPC, e.g. 127.0.0.1:50051, instead of A2A_GRPC and a2a.toml.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(_LEVELS),
     default="info",
@@ -121,7 +133,7 @@ def _override_store(_context: click.Context, _option: click.Parameter, url: str 
 )
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
 def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and a number
-    """Serve an agent over HTTP with uvicorn, until it is stopped."""
+    """Serve an agent over HTTP with uvicorn, and over gRPC if it has a port, until it is stopped."""
     if options["ssl_ca_certs"] and find_spec("cryptography") is None:
         raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'")
     if only_check:

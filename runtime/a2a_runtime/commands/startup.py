@@ -20,7 +20,7 @@ import click
 from litestar.exceptions import ImproperlyConfiguredException
 
 import a2a_runtime
-from a2a_runtime.errors import SkillSourceError, StoreUnavailableError, UnsupportedStoreError
+from a2a_runtime.errors import ListenError, SkillSourceError, StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.importing import to_missing_extra
 
 _OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
@@ -78,7 +78,7 @@ def report_start_error(error: BaseException) -> click.ClickException:
     causes = list(dict.fromkeys(_flatten(error)))
     if all(isinstance(each, SkillSourceError | UnsupportedStoreError | ImproperlyConfiguredException) for each in causes):
         return InvalidConfigurationError("; ".join(_describe(each) for each in causes))
-    if all(isinstance(each, StoreUnavailableError) for each in causes):
+    if all(isinstance(each, ListenError | StoreUnavailableError) for each in causes):
         return StartError("; ".join(_describe(each) for each in causes))
     return StartError("the app has not started:\n" + "\n".join(_format_traceback(each) for each in causes))
 

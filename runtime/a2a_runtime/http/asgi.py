@@ -140,6 +140,11 @@ class HttpRequest:
         return self.scope["http_version"].startswith("1")
 
     @property
+    def has_url(self) -> bool:
+        """True if the request was sent to a URL below that of the surface; a call over gRPC was sent to another port."""
+        return self.binding is not ProtocolBinding.GRPC
+
+    @property
     def client_address(self) -> str:
         """The address of the client as the server reports it."""
         client = self.scope["client"]

@@ -5,6 +5,10 @@ Endpoint.__call__ ────────► run             any exception beco
   handle(request) ────────► admit           origin policy, gate, admission control ──► Caller
                   ────────► read_body       size limit, timeout
     parse ──► Invocation ─► serve           service ──► one response, or a stream of events
+
+A transport that is not HTTP (``a2a_runtime.grpc``) makes an ``HttpRequest`` of each call and uses the same steps without those that write HTTP:
+
+    run(request, …, send_error)    admit, build_context    invoke ──► the result    open_stream ──► the events
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar, TypeAlias
@@ -47,6 +52,9 @@ from a2a_runtime.surface import Surface
 
 TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
 """Finds the dialect in which a task was created."""
+
+ErrorSender: TypeAlias = Callable[[HttpRequest, Exception], Awaitable[None]]
+"""Sends the error of a request as its response."""
 
 log = logging.getLogger(__name__)
 
@@ -180,8 +188,8 @@ class Dispatcher:
         """Find the dialect in which a task was created."""
         return None if self._backend is None else await self._backend.find_task_dialect(task_id, context)
 
-    async def run(self, request: HttpRequest, handling: Awaitable[None]) -> None:
-        """Await the handling of a request; whatever it raises becomes the response."""
+    async def run(self, request: HttpRequest, handling: Awaitable[None], send_error: ErrorSender | None = None) -> None:
+        """Await the handling of a request; whatever it raises becomes the response, over HTTP unless a transport sends errors itself."""
         watcher = self._watcher
         watcher.checks[request] = 0
         if not watcher.is_running:
@@ -193,17 +201,17 @@ class Dispatcher:
             return
         except asyncio.CancelledError:  # the server stops, and its grace period is over
             if not request.has_started_response:
-                await self._send_error(request, UnavailableError())
+                await (send_error or self._send_error)(request, UnavailableError())
             raise
         except Exception as error:  # noqa: BLE001 - the edge of a request: every failure is reported to the client
-            await self._send_error(request, error)
+            audit_rejection(request, error)
+            await (send_error or self._send_error)(request, error)
         finally:
             del watcher.checks[request]
             if self._admission is not None:
                 self._admission.leave(request)
 
     async def _send_error(self, request: HttpRequest, error: Exception) -> None:
-        audit_rejection(request, error)
         status, body, headers = self.render_error(request, error)
         if isinstance(error, RequestTimeoutError) and request.is_http_1:
             headers = (*headers, _CONNECTION_CLOSE)  # the rest of the body is not read
@@ -248,31 +256,29 @@ class Dispatcher:
             request.extensions,
             request.last_event_id,
             request.idempotency_key,
-            base_url(request.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD else "",
+            base_url(request.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD and request.has_url else "",
         )
 
     async def invoke(self, request: HttpRequest, invocation: Invocation) -> Any:  # noqa: ANN401 - as _call_service
         """Run an operation within the rate limits and return its result."""
         if self._admission is not None:
             await self._admission.check_operation(request, invocation.binding.operation, invocation.context.caller)
-        return await self._call_service(invocation)
+        return await self._call_service(request, invocation)
 
     async def serve(self, request: HttpRequest, invocation: Invocation) -> None:
         """Run an operation within the rate limits and send its result, as one response or as a stream of events."""
         binding, context = invocation.binding, invocation.context
-        if self._admission is not None:
-            await self._admission.check_operation(request, binding.operation, context.caller)
-        headers = _extension_headers(request, context) if request.extensions else []
+        headers = list_extension_headers(request, context) if request.extensions else []
         if binding.operation.streams:
             return await self._serve_stream(request, invocation, headers)
-        if isinstance(invocation.request, CancelTaskRequest):
-            audit_cancel(request, context.caller, invocation.request.id)
+        if self._admission is not None:
+            await self._admission.check_operation(request, binding.operation, context.caller)
         if self.surface.cancel_on_disconnect:
             request.interrupt.watch(wait_for_disconnect(request.receive))
         else:
             request.awaits = Awaits.RESULT
             self._watcher.checks[request] = 0
-        result = await self._call_service(invocation)
+        result = await self._call_service(request, invocation)
         request.awaits = None
         if request.scope["method"] == "GET":
             headers.append(_NO_STORE)
@@ -282,9 +288,6 @@ class Dispatcher:
     async def _serve_stream(self, request: HttpRequest, invocation: Invocation, headers: list[Header]) -> None:
         serialize, prefix, suffix = invocation.binding.serialize, invocation.prefix, invocation.suffix
         assert serialize is not None, "events have a result"  # noqa: S101 - a fact of the contract
-        key = _rate_limit_key(request, invocation.context.caller)
-        if self._streams[key] >= self.surface.limits.streams:
-            raise RateLimitedError(f"There are {self.surface.limits.streams} open streams of this caller; close one")
 
         def encode(event: Event[WireModel]) -> bytes:
             return encode_event(event.seq, prefix + serialize(event.data) + suffix)
@@ -295,27 +298,41 @@ class Dispatcher:
 
         if invocation.binding.dialect == MESH.name and request.is_http_1:
             headers.append(_CONNECTION_KEEP_ALIVE)
-        events, expires_at = self._call_service(invocation), invocation.context.caller.expires_at
-        if expires_at is not None:
-            request.interrupt.watch(wait_for_expiry(self._clock, expires_at))
+        async with self.open_stream(request, invocation) as events:
+            await EventStreamResponse(request, self.surface.limits.keep_alive_interval, headers).run(events, encode, encode_error)
+
+    @asynccontextmanager
+    async def open_stream(self, request: HttpRequest, invocation: Invocation) -> AsyncGenerator[AsyncGenerator[Event[WireModel], None], None]:
+        """Call a streaming operation within the limits of rates and of open streams, until the credentials of its reader expire."""
+        caller = invocation.context.caller
+        if self._admission is not None:
+            await self._admission.check_operation(request, invocation.binding.operation, caller)
+        key, limit = _rate_limit_key(request, caller), self.surface.limits.streams
+        if self._streams[key] >= limit:
+            raise RateLimitedError(f"There are {limit} open streams of this caller; close one")
+        events = self._call_service(request, invocation)
+        if caller.expires_at is not None:
+            request.interrupt.watch(wait_for_expiry(self._clock, caller.expires_at))
         self._streams[key] += 1
         try:
-            await EventStreamResponse(request, self.surface.limits.keep_alive_interval, headers).run(events, encode, encode_error)
+            yield events
         finally:
             self._streams[key] -= 1
             if not self._streams[key]:
                 del self._streams[key]
 
-    def _call_service(self, invocation: Invocation) -> Any:  # noqa: ANN401 - the types of request and result belong together in each binding only
+    def _call_service(self, request: HttpRequest, invocation: Invocation) -> Any:  # noqa: ANN401 - only a binding knows the type of its result
         if not self._operations:
             if self._unavailability:
                 log.error("%s: %s", self.surface, self._unavailability)
             raise UnavailableError(self._unavailability)
         binding = invocation.binding
+        if isinstance(invocation.request, CancelTaskRequest):
+            audit_cancel(request, invocation.context.caller, invocation.request.id)
         return self._operations[binding.dialect, binding.operation.service_method](invocation.request, invocation.context)
 
 
-def _extension_headers(request: HttpRequest, context: CallContext) -> list[Header]:
+def list_extension_headers(request: HttpRequest, context: CallContext) -> list[Header]:
     """List the active extensions, in the header in which the client listed its own."""
     active = context.active_extensions
     return [(request.extensions_header, ",".join(active).encode("latin-1", "replace"))] if active else []

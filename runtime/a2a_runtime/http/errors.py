@@ -139,6 +139,23 @@ def render_error(error: A2AError, dialect: str, binding: ProtocolBinding, call_i
     return ErrorResponse(row.http, to_json(_error_object(error, row, dialect)), _headers(error))
 
 
+class ErrorStatus(NamedTuple):
+    """An error as a google.rpc.Status, with the headers that belong to it."""
+
+    code: str
+    message: str
+    details: list[Mapping[str, object]]
+    headers: tuple[tuple[bytes, bytes], ...]
+
+
+def render_status(error: A2AError, dialect: str) -> ErrorStatus:
+    """Render an error as over gRPC. Clients of dialects without typed details find the name of the error at the beginning of its text."""
+    kind = find_row_class(type(error))
+    row = ERRORS[kind].in_dialect(dialect)
+    text = row.text(error) if _is_status(dialect) else f"{kind.__name__}: {row.text(error)}"
+    return ErrorStatus(row.grpc, text, _status_details(error, row), _headers(error))
+
+
 def _headers(error: A2AError) -> tuple[tuple[bytes, bytes], ...]:
     match error:
         case UnauthenticatedError() | InsufficientScopeError():

@@ -25,7 +25,7 @@ from a2a_runtime.importing import ImportFromStringError, load_module
 from a2a_runtime.project.auth import build_gates
 from a2a_runtime.project.errors import ConfigError, ConfigProblem, ProjectConfigError, locate_problems, report_at
 from a2a_runtime.project.file import parse_project_file
-from a2a_runtime.project.surfaces import PROJECT_FILE, find_project_file, import_callable, surfaces_from_tables
+from a2a_runtime.project.surfaces import PROJECT_FILE, attach_grpc, find_project_file, import_callable, surfaces_from_tables
 from a2a_runtime.settings import Settings
 from a2a_runtime.skills.handlers import HandlerMismatchError
 from a2a_runtime.surface import Surface
@@ -75,7 +75,8 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
             raise ProjectConfigError(f"environment: {error}") from error
         gates = build_gates(file.auth or {}, path.parent, environment)
         agent = _build_typed_agent(file, path.parent) if file.service or _has_schemas(file) else _build_agent(file, path.parent)
-        return ProjectConfig(surfaces_from_tables(agent, file, gates), settings, mesh)
+        surfaces = surfaces_from_tables(agent, file, gates)
+        return ProjectConfig(surfaces if file.grpc is None else attach_grpc(surfaces, file.grpc, path.parent), settings, mesh)
 
 
 def read_store_setting(folder: Path) -> str | None:

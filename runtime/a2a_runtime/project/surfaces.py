@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from a2a_contract.dialects import DIALECTS, V0_3, V1_0
-from a2a_contract.project_file import LimitsTable, ProjectFile, RatesTable, SurfacesTable, SurfaceTable
+from a2a_contract.project_file import GrpcTable, LimitsTable, ProjectFile, RatesTable, SurfacesTable, SurfaceTable
 from a2a_runtime.agent import Agent, SkillOverride
 from a2a_runtime.auth.gate import BEARER, Gate, OpenGate, PresenceGate
 from a2a_runtime.auth.rate_limit import RateLimit, RateLimiter
 from a2a_runtime.importing import ImportFromStringError, import_from_string
+from a2a_runtime.interfaces import GrpcOptions, check_grpc
 from a2a_runtime.project.auth import build_gates
 from a2a_runtime.project.errors import ConfigError, ConfigProblem, locate_problems
 from a2a_runtime.project.file import parse_auth, parse_surfaces
@@ -58,6 +61,22 @@ def surfaces_from_tables(agent: Agent, tables: SurfacesTable | ProjectFile, gate
     if problems:
         raise ConfigError(problems)
     return tuple(surfaces)
+
+
+def attach_grpc(surfaces: Sequence[Surface], table: GrpcTable, folder: Path) -> tuple[Surface, ...]:
+    """Give the gRPC port of a project file to its surface; files are below the folder of the project file."""
+    given: dict[str, Any] = table.model_dump(exclude={"surface"}, exclude_unset=True)
+    given.update({name: folder / given[name] for name in ("certificate", "private_key", "client_authorities") if name in given})
+    chosen = [each for each in surfaces if table.surface is None or each.path == table.surface.rstrip("/")]
+    if len(chosen) != 1:
+        known = ", ".join(each.path or "/" for each in surfaces)
+        raise ConfigError([ConfigProblem(("grpc", "surface"), f"a port belongs to one surface; name one of {known}")])
+    try:
+        attached = tuple(replace(each, grpc=GrpcOptions(**given)) if each is chosen[0] else each for each in surfaces)
+        check_grpc(attached)
+    except ValueError as error:
+        raise ConfigError([ConfigProblem(("grpc",), str(error))]) from error
+    return attached
 
 
 def build_surfaces(agent: Agent, tables: Mapping[str, object], module_path: str, gates: Mapping[str, Gate] | None) -> tuple[Surface, ...]:

@@ -25,6 +25,7 @@ class ProtocolBinding(StrEnum):
 
     JSONRPC = TransportProtocol.JSONRPC.value
     HTTP = TransportProtocol.HTTP_JSON.value
+    GRPC = TransportProtocol.GRPC.value
 
 
 class CallContext(NamedTuple):

@@ -1,0 +1,105 @@
+"""The server on the port of a surface: grpc.aio on the event loop of the app, started and stopped in its lifespan."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import grpc
+from grpc.aio import Server
+from grpc.aio import server as create_server
+
+from a2a_runtime.errors import ListenError
+from a2a_runtime.grpc.calls import CallEndpoint
+from a2a_runtime.grpc.services import HealthService, ReflectionService
+from a2a_runtime.http.dispatcher import Dispatcher
+from a2a_runtime.interfaces import GrpcOptions
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# The stubs of grpcio leave the types of messages open.
+
+log = logging.getLogger(__name__)
+
+_ENVELOPE_BYTES = 1024
+
+
+@asynccontextmanager
+async def serve_calls(dispatchers: Iterable[Dispatcher]) -> AsyncGenerator[None, None]:
+    """Serve the surfaces that have a port."""
+    async with AsyncExitStack() as stack:
+        for each in dispatchers:
+            if each.surface.grpc is not None:
+                await stack.enter_async_context(_serve_surface(each, each.surface.grpc))
+        yield
+
+
+@asynccontextmanager
+async def _serve_surface(dispatcher: Dispatcher, options: GrpcOptions) -> AsyncGenerator[None, None]:
+    surface, endpoint = dispatcher.surface, CallEndpoint(dispatcher)
+    health = HealthService(endpoint.services)
+    server = create_server(options=list(_list_channel_arguments(options, surface.limits.body_bytes).items()))
+    server.add_generic_rpc_handlers((endpoint, *((health,) if options.health else ())))
+    if options.reflection:
+        server.add_generic_rpc_handlers((ReflectionService(endpoint.services),))
+    _bind(server, options)
+    await server.start()
+    log.info("%s: gRPC on %s%s", surface, options.address, "" if options.certificate is None else " with TLS")
+    try:
+        yield
+    finally:
+        health.stop()
+        endpoint.end_streams()
+        await server.stop(options.grace)
+
+
+def _list_channel_arguments(options: GrpcOptions, body_bytes: int) -> dict[str, int]:
+    """List the options of gRPC itself; what they refuse is refused in its own words, before any code of ours."""
+    return {
+        "grpc.max_receive_message_length": body_bytes + _ENVELOPE_BYTES,
+        "grpc.max_send_message_length": -1,
+        # Between two different limits metadata would be refused at random.
+        "grpc.max_metadata_size": options.metadata_bytes,
+        "grpc.absolute_max_metadata_size": options.metadata_bytes,
+        "grpc.max_concurrent_streams": options.calls_per_connection,
+        "grpc.so_reuseport": int(options.reuse_port),  # else a second server would take half of the connections, silently
+        "grpc.server_handshake_timeout_ms": _to_millis(options.handshake_timeout),
+        "grpc.max_connection_idle_ms": _to_millis(options.idle_timeout),
+        "grpc.keepalive_time_ms": _to_millis(options.keep_alive_interval),
+        "grpc.keepalive_timeout_ms": _to_millis(options.keep_alive_interval),
+        "grpc.keepalive_permit_without_calls": 0,
+        "grpc.http2.min_ping_interval_without_data_ms": _to_millis(min(options.keep_alive_interval, 10.0)),
+    }
+
+
+def _to_millis(seconds: float) -> int:
+    return max(int(seconds * 1000), 1)
+
+
+def _bind(server: Server, options: GrpcOptions) -> None:
+    try:
+        if options.certificate is None:
+            server.add_insecure_port(options.address)
+        else:
+            server.add_secure_port(options.address, _build_credentials(options, options.certificate))
+    except RuntimeError as error:
+        raise ListenError(
+            f"gRPC: {options.address} cannot be listened on; stop what runs there, choose another address, "
+            "or set reuse_port if several processes of this app share it"
+        ) from error
+
+
+def _build_credentials(options: GrpcOptions, certificate: Path) -> grpc.ServerCredentials:
+    """Build the credentials from the files, which are checked first: gRPC says no more than that it failed."""
+    key, authorities = options.private_key or certificate, options.client_authorities
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        if authorities is not None:
+            context.load_verify_locations(authorities)
+        roots = authorities.read_bytes() if authorities is not None else None
+        return grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())], roots, authorities is not None)
+    except OSError as error:  # of TLS too
+        raise ListenError(f"gRPC: {certificate}: {error}; give files with a certificate, its private key and authorities of clients") from error
