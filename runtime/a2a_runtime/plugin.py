@@ -171,8 +171,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
         services = runtime.build_services(endpoints.dispatcher.surface)
-        cors, hosts = None if self._app is None else self._app.cors_config, self._settings.allowed_hosts
-        endpoints.dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, cors, hosts))
+        cors, settings = None if self._app is None else self._app.cors_config, self._settings
+        hosts, max_streams = settings.allowed_hosts, settings.max_caller_streams
+        endpoints.dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, cors, hosts, max_streams))
 
     def _update_openapi(self) -> None:
         if self._app is not None:

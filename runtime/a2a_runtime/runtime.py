@@ -113,6 +113,17 @@ def _build_cipher(settings: Settings) -> SecretCipher:
     return SecretBox.from_text(",".join(settings.encryption_keys))
 
 
+def _to_store_options(settings: Settings) -> StoreOptions:
+    return StoreOptions(
+        retention_seconds=settings.task_retention or None,
+        conversation_retention_seconds=settings.conversation_retention or None,
+        max_conversation_messages=settings.max_conversation_messages,
+        lease_seconds=settings.lease_duration,
+        max_tasks=settings.memory_max_tasks,
+        max_bytes=settings.memory_max_bytes,
+    )
+
+
 class AgentRuntime:
     """Store, engine, services and push sender of one process."""
 
@@ -128,7 +139,7 @@ class AgentRuntime:
         self.clock = clock = clock or SystemClock()
         keys = keys or ProcessKeys.from_settings(settings, surfaces)
         store = settings.store if store is None else store
-        self.store = create_store(store, StoreOptions(lease_seconds=settings.lease_duration)) if isinstance(store, str) else validate_store(store)
+        self.store = create_store(store, _to_store_options(settings)) if isinstance(store, str) else validate_store(store)
         self._http_client = LazyHttpClient(settings)
         notifier = self.store.notifier()
         self._push_sender: PushSender | None = None
@@ -154,7 +165,7 @@ class AgentRuntime:
         self.on_skills_changed: Callable[[], None] = _ignore
         """Called after a source has changed its skills."""
         self.engine = Engine(self.store, self._skills, EngineOptions(settings, clock, notifier, self._http_client))
-        dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher)
+        dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher, settings)
         self.service = Service(dependencies)
         self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
         """Services of the dialects with rules of their own."""

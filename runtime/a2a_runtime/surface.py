@@ -72,6 +72,11 @@ def invalid_numbers(values: DataclassInstance) -> Iterator[tuple[str, str]]:
             yield each.name, f"{number} is not a finite number {'above 0' if is_positive else 'of at least 0'}"
 
 
+def find_lowest_limit(limit: int | None, setting: int) -> int | None:
+    """Return the lower one of the limit of a surface and a setting of the operator, which is none when it is 0."""
+    return min(limit or setting, setting) if setting else limit
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of a surface: sizes, counts and times."""

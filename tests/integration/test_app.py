@@ -105,6 +105,18 @@ def test_a_project_is_read(folder: Path) -> None:
     assert load_project(folder, {"A2A_STORE": "sqlite:///other.db"}).settings.store == "sqlite:///other.db"
 
 
+def test_retention_is_a_setting(folder: Path) -> None:
+    """Of the project file and of the environment, which takes precedence; 0 keeps for ever."""
+    (folder / "a2a.toml").write_text(PROJECT + "[retention]\ntasks = 0\nmessages = 7\nmemory_tasks = 9\n")
+    settings = load_project(folder, {"A2A_MEMORY_MAX_TASKS": "5"}).settings
+    assert (settings.task_retention, settings.max_conversation_messages, settings.memory_max_tasks) == (0, 7, 5)
+    with TestClient(create_app(Surface(build_test_agent()), store="memory", settings=settings)) as client:
+        caller = DialectClient(client, NEW)
+        for n in range(8):
+            caller.task("hi", message_id=f"m-{n}")
+        assert caller.list().total_size == 5
+
+
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [

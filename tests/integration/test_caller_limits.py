@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import httpx
+import pytest
 from integration.outcome_agent import build_test_agent, serve_on_socket
 
 from a2a_runtime.app import create_app
@@ -19,10 +21,12 @@ GATE = AuthGate(ApiKeyAuthenticator({digest_key("a"): Identity("ada"), digest_ke
 WAIT = {"message": build_user_message("x", metadata={"skillId": "wait"}).to_dict(), "configuration": {"returnImmediately": True}}
 
 
-def test_open_tasks_of_a_caller_are_limited() -> None:
-    """The next one is refused until one has ended; another caller is not concerned."""
-    surface = Surface(build_test_agent(), gate=GATE, limits=Limits(open_tasks=2))
-    with serve_on_socket(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
+@pytest.mark.parametrize(("limit", "setting"), [(2, 0), (2, 9), (9, 2), (None, 2)])
+def test_open_tasks_of_a_caller_are_limited(limit: int | None, setting: int) -> None:
+    """The next one is refused until one has ended; another caller is not concerned. The lower one of limit and setting applies."""
+    surface = Surface(build_test_agent(), gate=GATE, limits=Limits(open_tasks=limit))
+    settings = replace(FAST_SETTINGS, max_caller_open_tasks=setting)
+    with serve_on_socket(create_app(surface, store="memory", settings=settings)) as client:
         tasks = [client.post("/message:send", json=WAIT, headers=ADA).json()["task"]["id"] for _ in range(2)]
         refused = client.post("/message:send", json=WAIT, headers=ADA)
         assert (refused.status_code, "2 open tasks" in refused.text) == (httpx.codes.TOO_MANY_REQUESTS, True)
@@ -31,10 +35,12 @@ def test_open_tasks_of_a_caller_are_limited() -> None:
         assert client.post("/message:send", json=WAIT, headers=ADA).status_code == httpx.codes.OK
 
 
-def test_open_streams_of_a_caller_are_limited() -> None:
-    """The next one is refused until one is closed; another caller is not concerned."""
-    surface = Surface(build_test_agent(), gate=GATE, limits=Limits(streams=2))
-    with serve_on_socket(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client, ExitStack() as streams:
+@pytest.mark.parametrize(("limit", "setting"), [(2, 0), (9, 2)])
+def test_open_streams_of_a_caller_are_limited(limit: int, setting: int) -> None:
+    """The next one is refused until one is closed; another caller is not concerned. The lower one of limit and setting applies."""
+    surface = Surface(build_test_agent(), gate=GATE, limits=Limits(streams=limit))
+    settings = replace(FAST_SETTINGS, max_caller_streams=setting)
+    with serve_on_socket(create_app(surface, store="memory", settings=settings)) as client, ExitStack() as streams:
 
         def open_stream(headers: dict[str, str]) -> int:
             response = streams.enter_context(client.stream("POST", "/message:stream", json=WAIT, headers=headers))

@@ -48,7 +48,7 @@ from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect, wait_
 from a2a_runtime.logs import audit, request_log
 from a2a_runtime.service.context import CallContext, ProtocolBinding
 from a2a_runtime.structs import struct
-from a2a_runtime.surface import Surface
+from a2a_runtime.surface import Surface, find_lowest_limit
 
 TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
 """Finds the dialect in which a task was created."""
@@ -91,6 +91,7 @@ class Backend:
     clock: Clock
     cors: CORSConfig | None = None
     allowed_hosts: Sequence[str] = ()
+    max_caller_streams: int = 0
 
 
 class AdmissionControl:
@@ -157,7 +158,7 @@ class Dispatcher:
         self.surface = surface
         self.supported_dialects = SupportedDialects(surface.dialects)
         self._admission, self._origin_policy = AdmissionControl.build(surface), OriginPolicy(surface)
-        self._streams = Counter[str]()
+        self._streams, self._max_streams = Counter[str](), surface.limits.streams
         self._watcher = RequestWatcher(surface.limits.body_seconds)
         self._backend: Backend | None = None
         self._unavailability = _NOT_STARTED
@@ -174,6 +175,7 @@ class Dispatcher:
         names = [each.service_method for each in OPERATIONS.values()]
         self._operations = {(dialect, name): getattr(service, name) for dialect, service in services.items() for name in names}
         self._backend, self._clock = backend, backend.clock
+        self._max_streams = find_lowest_limit(surface.limits.streams, backend.max_caller_streams) or 0
 
     def stop(self) -> None:
         """Refuse operations as unavailable from now on."""
@@ -307,7 +309,7 @@ class Dispatcher:
         caller = invocation.context.caller
         if self._admission is not None:
             await self._admission.check_operation(request, invocation.binding.operation, caller)
-        key, limit = _rate_limit_key(request, caller), self.surface.limits.streams
+        key, limit = _rate_limit_key(request, caller), self._max_streams
         if self._streams[key] >= limit:
             raise RateLimitedError(f"There are {limit} open streams of this caller; close one")
         events = self._call_service(request, invocation)

@@ -43,6 +43,15 @@ _MESH_FIELDS = {
 }
 """Fields of ``MeshConfig`` by the settings of ``[registry]``."""
 
+_RETENTION_SETTINGS = {
+    "tasks": "task_retention",
+    "conversations": "conversation_retention",
+    "messages": "max_conversation_messages",
+    "memory_tasks": "memory_max_tasks",
+    "memory_bytes": "memory_max_bytes",
+}
+"""Settings by the keys of ``[retention]``."""
+
 log = logging.getLogger(__name__)
 
 
@@ -122,7 +131,8 @@ def _build_mesh_config(table: RegistryTable | None) -> MeshConfig:
 def _merge_settings(file: ProjectFile, settings: Settings) -> Settings:
     """Apply the settings of the file where the environment leaves the default."""
     default, given = Settings(), {"store": file.store, "shutdown_grace": file.limits and file.limits.shutdown_grace}
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if value and getattr(settings, name) == getattr(default, name)}
+    given |= {_RETENTION_SETTINGS[name]: value for name, value in file.retention or ()}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None and getattr(settings, name) == getattr(default, name)}
     return replace(settings, **chosen)
 
 

@@ -16,6 +16,7 @@ from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, encrypt_config
+from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
 
@@ -89,6 +90,7 @@ class ServiceDependencies:
     check_url: Callable[[str], object] = allow_any_url
     clock: Clock = SystemClock()  # noqa: RUF009 - it has no state
     secret_cipher: SecretCipher = PlaintextCipher()  # noqa: RUF009 - as above
+    settings: Settings = Settings()  # noqa: RUF009 - frozen
 
 
 class ServiceBase:

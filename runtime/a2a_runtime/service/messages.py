@@ -24,6 +24,7 @@ from a2a_runtime.service.routing import route_message
 from a2a_runtime.service.validation import SendCommand, check_media_types, find_skill, parse_send_request, require_permission, require_streaming
 from a2a_runtime.skills.handlers import check_reply
 from a2a_runtime.stores.models import NewTask, StoredTask
+from a2a_runtime.surface import find_lowest_limit
 
 _PUSH_CONFIG_PATH = "configuration.taskPushNotificationConfig."
 
@@ -82,6 +83,7 @@ class MessageOperations(ServiceBase):
             await skill.check(message, context.caller)
         if skill.skill.answers is ReplyKind.MESSAGE:
             return await self._engine.run_inline(command.scope, skill.id, message, context.caller, command.request_info, context.hidden_skills)
+        setting = self._dependencies.settings.max_caller_open_tasks
         new = NewTask(
             message.context_id or self._ids.new(),
             message,
@@ -89,7 +91,7 @@ class MessageOperations(ServiceBase):
             context.dialect,
             idempotency_key=command.idempotency_key,
             process=self._engine.runner.process,
-            max_open=context.surface.limits.open_tasks,
+            max_open=find_lowest_limit(context.surface.limits.open_tasks, setting) if setting else context.surface.limits.open_tasks,
             record=(replace(command.request_info, is_streaming=True) if is_streaming and skill.can_merge else command.request_info).record,
             hidden_skills=context.hidden_skills,
         )

@@ -77,6 +77,7 @@ class StoreOptions:
     lease_seconds: float = 15.0  # of a process, from its last renewal
     wire_id_reuse_seconds: float = 300.0  # from the end of the task that has the id
     max_tasks: int = 100_000  # tasks in a memory store, and conversations that outlive theirs
+    max_bytes: int = 1_000_000_000  # of content in a memory store
     max_finished_logs: int = 1_000  # logs of finished tasks in a memory store
     fail_point: FailPoint = no_fault  # called at named points of a write, for fault tests
 

@@ -14,7 +14,15 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.memory.index import MemoryTask, Timeline
 from a2a_runtime.stores.models import TaskChange, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
-from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task, create_task, end_task, get_artifact_texts, replace_artifact
+from a2a_runtime.testing.store_contract.case import (
+    SCOPE,
+    append_artifact,
+    build_new_task,
+    create_task,
+    end_task,
+    get_artifact_texts,
+    replace_artifact,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +65,57 @@ async def test_a_full_store_keeps_unfinished_and_undelivered_tasks() -> None:
             await store.mark_delivered(delivery)
     await create_task(store)
     assert await store.load_task(SCOPE, undelivered.wire_id) is None
+
+
+async def test_a_store_is_limited_by_its_content() -> None:
+    """Finished tasks go first, then conversations; while all tasks are unfinished, another one is an error with a fix."""
+    store = MemoryStore(StoreOptions(clock=FakeClock(), max_bytes=100_000))
+    for n in range(50):
+        task = await create_task(store, build_new_task(context_id=f"c-{n}", text="x" * 10_000))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "y" * 10_000)]))
+        assert _count_bytes(store) < 150_000
+    assert 1 <= (await store.list_tasks(SCOPE, TaskQuery())).total_size < 5
+    assert len(await store.load_conversation(SCOPE, "c-0")) == 0
+    task = await create_task(store)
+    for _ in range(3):  # replaced content does not count
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "z" * 30_000)]))
+    with pytest.raises(StoreFullError, match="A2A_MEMORY_MAX_BYTES"):
+        await create_task(store)
+    await end_task(store, task)
+    await create_task(store)
+
+
+async def test_the_size_of_the_content_returns_to_nothing() -> None:
+    """Whatever tasks and conversations go through, and however they are deleted."""
+    clock = FakeClock()
+    store = MemoryStore(StoreOptions(clock=clock, retention_seconds=10, conversation_retention_seconds=20, max_finished_logs=2))
+    for n in range(30):
+        task = await create_task(store, build_new_task(context_id=f"c-{n % 7}", text="hello"))
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", "1"), replace_artifact("b", "2")]))
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", "1"), replace_artifact("b", "2")]))
+        await store.update_context(SCOPE, f"c-{n % 5}", {"n": n})
+        if n % 3:
+            await end_task(store, task)
+            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("b", "late")]))
+        clock.advance(1)
+        await store.delete_expired(3)
+    assert _count_bytes(store) > 0
+    await store.delete_scope(SCOPE)
+    assert _count_bytes(store) == 0
+
+
+async def test_the_cleanup_checks_many_conversations_in_turn() -> None:
+    """Each call checks some of them, and all are checked after some calls."""
+    clock = FakeClock()
+    store = MemoryStore(StoreOptions(clock=clock, conversation_retention_seconds=10))
+    for n in range(5_000):
+        await store.update_context(SCOPE, f"c-{n}", {"n": n})
+    clock.advance(11)
+    left: list[int] = []
+    for _ in range(4):
+        await store.delete_expired()
+        left.append(len(store._conversations))
+    assert left == [3_000, 1_000, 0, 0]
 
 
 async def test_conversations_are_limited() -> None:
@@ -116,3 +175,7 @@ def test_a_timeline_removes_stale_entries() -> None:
     assert [task.position for task in timeline.iter_newest_first()] == [10_000, 9_999, 9_998]
     assert [task.position for task in timeline.iter_newest_first(9_999)] == [9_998]
     assert len(timeline._tasks) < 200
+
+
+def _count_bytes(store: MemoryStore) -> int:
+    return store._index.size_bytes + store._conversation_bytes

@@ -64,6 +64,8 @@ class MemoryTask:
     cancel_requested: bool = False
     crashes: int = 0
     hidden_skills: Sequence[str] = ()
+    content_bytes: int = 0  # of messages, metadata and artifacts
+    log_bytes: int = 0  # of the same in the events, about
     artifacts: dict[str, list[ChunkRow]] | tuple[bytes, ...] = field(default_factory=dict[str, list[ChunkRow]])  # a tuple when packed
 
     def write_chunk(self, row: ChunkRow) -> None:
@@ -71,7 +73,12 @@ class MemoryTask:
         artifacts = self.artifacts
         if isinstance(artifacts, tuple):
             artifacts = self.artifacts = dict(map(_unpack_artifact, artifacts))
+        size_bytes = len(row.artifact)
+        self.log_bytes += size_bytes
+        self.content_bytes += size_bytes
         if row.replaces:
+            if row.artifact_id in artifacts:
+                self.content_bytes -= sum([len(each.artifact) for each in artifacts[row.artifact_id]])
             artifacts[row.artifact_id] = [row]
         else:
             artifacts.setdefault(row.artifact_id, []).append(row)
@@ -193,6 +200,7 @@ class TaskIndex:
         self.tasks: dict[str, MemoryTask] = {}
         self.scopes: dict[TaskScope, ScopeIndex] = {}
         self.active: dict[str, MemoryTask] = {}
+        self.size_bytes = 0
         self._ended: deque[MemoryTask] = deque()
         self._logs: deque[MemoryTask] = deque()
         self._max_finished_logs = max_finished_logs
@@ -249,7 +257,9 @@ class TaskIndex:
             self._ended.append(task)
             self._logs.append(task)
             if len(self._logs) > self._max_finished_logs:
-                self._logs.popleft().events = None
+                dropped = self._logs.popleft()
+                self.size_bytes -= dropped.log_bytes
+                dropped.events, dropped.log_bytes = None, 0
 
     def _append(self, index: ScopeIndex, task: MemoryTask, at: int) -> None:
         self._last_position += 1
@@ -269,6 +279,8 @@ class TaskIndex:
         if task.position > 0:
             index.by_state[task.state].mark_stale()
         task.position = 0
+        self.size_bytes -= task.content_bytes + task.log_bytes
+        task.content_bytes = task.log_bytes = 0
         task.clear()
         if not index.by_context:
             del self.scopes[task.scope]

@@ -65,6 +65,8 @@ class MemoryBase:
         self._pending_queues: dict[tuple[str, str], PushQueue] = {}
         self._last_delivery_id = 0
         self._conversations: dict[tuple[TaskScope, str], Conversation] = {}
+        self._conversation_bytes = 0
+        self._unchecked: list[tuple[TaskScope, str]] = []  # conversations that the cleanup has not yet looked at
         self._leases: dict[str, int] = {}
         self._suspects: dict[str, str] = {}  # by process
         self._counter = MemoryCounter(options.clock)
@@ -122,13 +124,31 @@ class MemoryBase:
         kept = [(at, body, task.skill) for at, body in task.history if at > cutoff]
         if kept:
             conversation = self._touch_conversation(task.scope, task.context_id)
-            conversation.messages = sorted([*conversation.messages, *kept], key=message_time)[-self._options.max_conversation_messages :]
+            messages = sorted([*conversation.messages, *kept], key=message_time)
+            self._keep_messages(conversation, messages[max(0, len(messages) - self._options.max_conversation_messages) :])
         self._delete(task)
+
+    def _keep_messages(self, conversation: Conversation, messages: list[KeptMessage]) -> None:
+        """Replace the messages of a conversation that outlived their tasks."""
+        self._conversation_bytes += sum([len(body) for _, body, _ in messages]) - sum([len(body) for _, body, _ in conversation.messages])
+        conversation.messages = messages
+
+    def _keep_data(self, conversation: Conversation, data: bytes | None) -> None:
+        """Replace the data of a conversation."""
+        self._conversation_bytes += len(data or b"") - len(conversation.data or b"")
+        conversation.data = data
+
+    def _drop_conversation(self, key: tuple[TaskScope, str]) -> None:
+        """Drop the data of a conversation and its messages that outlived their tasks."""
+        conversation = self._conversations.pop(key, None)
+        if conversation is not None:
+            self._keep_messages(conversation, [])
+            self._keep_data(conversation, None)
 
     def _touch_conversation(self, scope: TaskScope, context_id: str) -> Conversation:
         """Return a conversation as the most recently used one; the least recently used one is dropped when there are too many."""
         conversation = self._conversations.pop((scope, context_id), None) or Conversation()
         self._conversations[scope, context_id] = conversation
         if len(self._conversations) > self._options.max_tasks:
-            del self._conversations[next(iter(self._conversations))]
+            self._drop_conversation(next(iter(self._conversations)))
         return conversation

@@ -17,6 +17,9 @@ from a2a_runtime.stores.memory.state import Conversation, PushQueue, message_tim
 from a2a_runtime.stores.memory.tasks import MemoryTasks
 from a2a_runtime.stores.models import ClaimedRun, Delivery, PushFailure, RenewedLease, StoredTask
 
+_MAX_CHECKED_CONVERSATIONS = 2_000
+"""Conversations that one call checks for expired messages: a few milliseconds."""
+
 
 class MemoryStore(MemoryTasks):
     """Store in this process, up to a number of tasks; a full store deletes the finished task that ended first.
@@ -51,7 +54,8 @@ class MemoryStore(MemoryTasks):
         body = fragments.encode_object(data)
         conversation = self._touch_conversation(scope, context_id)
         changes.check_context_written(conversation.skills.isdisjoint(hidden_skills))
-        conversation.data, conversation.updated_at_millis = body, self._index.now_millis()
+        self._keep_data(conversation, body)
+        conversation.updated_at_millis = self._index.now_millis()
         conversation.skills |= {skill} - {""}
 
     async def delete_context(self, scope: TaskScope, context_id: str) -> int:
@@ -59,7 +63,7 @@ class MemoryStore(MemoryTasks):
         tasks = self._index.find_in_context(scope, context_id)
         for task in tasks:
             self._delete(task)
-        self._conversations.pop((scope, context_id), None)
+        self._drop_conversation((scope, context_id))
         return len(tasks)
 
     async def load_conversation(self, scope: TaskScope, context_id: str, limit: int = 100, hidden_skills: Collection[str] = ()) -> Sequence[Message]:
@@ -84,7 +88,7 @@ class MemoryStore(MemoryTasks):
         return sum([await self.delete_context(scope, context_id) for context_id in contexts.union(index.by_context if index else ())])
 
     async def delete_expired(self, limit: int = 100) -> int:
-        """Delete a batch of tasks, else all messages and contexts, leases and counters."""
+        """Delete a batch of tasks, else messages and contexts of some conversations, leases and counters."""
         ended_by = self._options.cutoff_millis(self._options.retention_seconds)
         deleted = 0
         while deleted < limit and (task := self._index.pop_ended(ended_by, self._is_delivered)) is not None:
@@ -92,18 +96,29 @@ class MemoryStore(MemoryTasks):
             deleted += 1
         if deleted:
             return deleted
-        cutoff = self._conversation_cutoff()
-        for (scope, context_id), conversation in list(self._conversations.items()):
-            kept = [message for message in conversation.messages if message[0] > cutoff]
-            deleted += len(conversation.messages) - len(kept)
-            conversation.messages = kept
-            if self._is_expired(conversation, scope, context_id):
-                conversation.data, conversation.skills = None, frozenset()
-            if not conversation.messages and conversation.data is None:
-                del self._conversations[scope, context_id]
+        deleted = self._delete_old_messages()
         self._counter.remove_expired()
         now = self._clock.millis()
         self._leases = {process: until for process, until in self._leases.items() if until > now}
+        return deleted
+
+    def _delete_old_messages(self) -> int:
+        """Delete what has expired of some conversations in turn, so that the event loop never waits for all; return the number of messages."""
+        if not self._unchecked:
+            self._unchecked = list(self._conversations)
+        checked, self._unchecked = self._unchecked[-_MAX_CHECKED_CONVERSATIONS:], self._unchecked[:-_MAX_CHECKED_CONVERSATIONS]
+        cutoff, deleted = self._conversation_cutoff(), 0
+        for key in checked:
+            if (conversation := self._conversations.get(key)) is None:
+                continue
+            kept = [message for message in conversation.messages if message[0] > cutoff]
+            deleted += len(conversation.messages) - len(kept)
+            self._keep_messages(conversation, kept)
+            if self._is_expired(conversation, *key):
+                self._keep_data(conversation, None)
+                conversation.skills = frozenset()
+            if not conversation.messages and conversation.data is None:
+                self._drop_conversation(key)
         return deleted
 
     def _is_expired(self, conversation: Conversation, scope: TaskScope, context_id: str) -> bool:

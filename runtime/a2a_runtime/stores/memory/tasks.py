@@ -32,8 +32,10 @@ class MemoryTasks(MemoryBase):
             self._check_wire_id(scope, new.wire_id, at)
         rows = changes.build_new_rows(new, self._index.new_key(), self._ids, at)
         created = rows.build_result(scope, new)
-        if len(self._index.tasks) >= self._options.max_tasks:
-            self._evict_oldest()
+        if len(self._index.tasks) >= self._options.max_tasks and not self._evict_oldest():
+            raise self._to_full_error(f"all {self._options.max_tasks} tasks are", "max_tasks")
+        if self._index.size_bytes + self._conversation_bytes > self._options.max_bytes and not self._evict_bytes():
+            raise self._to_full_error(f"the content of {self._options.max_bytes} bytes is of tasks that are", "max_bytes")
         if self._outages.is_open:
             self._outages.on_success()
         task = MemoryTask(
@@ -46,6 +48,8 @@ class MemoryTasks(MemoryBase):
             hidden_skills=tuple(new.hidden_skills),
         )
         self._index.add(task, at)
+        task.content_bytes = task.log_bytes = size_bytes = len(rows.task)
+        self._index.size_bytes += 2 * size_bytes
         if new.idempotency_key is not None:
             self._add_idempotency_key(task, new.idempotency_key)
         if new.record is not None:
@@ -85,8 +89,7 @@ class MemoryTasks(MemoryBase):
         events = rows.number_events(task.last_seq, task.state)
         task.status = rows.status or task.status
         task.metadata = metadata
-        for chunk in rows.chunks:
-            task.write_chunk(chunk)
+        self._write_content(task, change, rows)
         if rows.messages:
             task.history = (*task.history, *((at, body) for body in rows.messages))
         task.version += 1
@@ -108,6 +111,19 @@ class MemoryTasks(MemoryBase):
         if self._push_queues:
             self._enqueue_events(task, events)
         return ChangeResult(task.version, task.state, tuple(events))
+
+    def _write_content(self, task: MemoryTask, change: TaskChange, rows: changes.ChangeRows) -> None:
+        """Write the chunks, and count the bytes of the change."""
+        before = task.content_bytes + task.log_bytes
+        for chunk in rows.chunks:
+            task.write_chunk(chunk)
+        if rows.messages:
+            task.content_bytes += sum(map(len, rows.messages))
+        if change.status_message is not None:
+            task.log_bytes += len(rows.status or b"")
+        if task.events is None:
+            task.log_bytes = 0
+        self._index.size_bytes += task.content_bytes + task.log_bytes - before
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
@@ -164,13 +180,24 @@ class MemoryTasks(MemoryBase):
         if not lifecycle.is_terminal(task.state) or at < task.status_at + self._options.wire_id_reuse_seconds * 1000:
             raise TaskIdInUseError(details={"task_id": wire_id})
 
-    def _evict_oldest(self) -> None:
-        """Delete the task that ended first."""
+    def _evict_oldest(self) -> bool:
+        """Delete the task that ended first; return false if there is none."""
         oldest = self._index.pop_ended(None, self._is_delivered)
-        if oldest is None:
-            error = StoreFullError(
-                f"MemoryStore: all {self._options.max_tasks} tasks are unfinished or have pending deliveries; raise StoreOptions.max_tasks"
-            )
-            self._outages.on_failure(error)
-            raise error
-        self._expire(oldest)
+        if oldest is not None:
+            self._expire(oldest)
+        return oldest is not None
+
+    def _evict_bytes(self) -> bool:
+        """Delete tasks that have ended, then conversations, until the content is small enough; return false if it stays too large."""
+        while self._index.size_bytes + self._conversation_bytes > self._options.max_bytes:
+            if not self._evict_oldest():
+                if not self._conversations:
+                    return False
+                self._drop_conversation(next(iter(self._conversations)))
+        return True
+
+    def _to_full_error(self, what: str, option: str) -> StoreFullError:
+        fix = f"raise StoreOptions.{option}, or A2A_MEMORY_{option.upper()}"
+        error = StoreFullError(f"MemoryStore: {what} unfinished or have pending deliveries; {fix}")
+        self._outages.on_failure(error)
+        return error
