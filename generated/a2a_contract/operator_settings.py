@@ -24,8 +24,22 @@ class OperatorSettings:
     """Time without a renewal after which other processes take over the tasks of a process; at least three renewal intervals."""
     orphan_scan_interval: float = 2.0
     """Interval at which the process looks for orphans: tasks without a live process."""
-    cleanup_interval: float = 60.0
+    cleanup_interval: float = 10.0
     """Interval at which expired tasks are deleted."""
+    task_retention: float = 604800.0
+    """Time for which a task is kept after its end; 0: for ever."""
+    conversation_retention: float = 2592000.0
+    """Time for which messages and state of a conversation are kept, also longer than its tasks; 0: for ever."""
+    max_conversation_messages: int = 100
+    """Messages of a conversation that are kept longer than their tasks, the newest."""
+    memory_max_tasks: int = 100000
+    """Tasks in a memory store, and conversations that outlive theirs; then the task that ended first is deleted."""
+    memory_max_bytes: int = 1000000000
+    """Bytes of content in a memory store; then the tasks that ended first are deleted."""
+    max_caller_streams: int = 0
+    """Open streams of one caller in one process, on each surface; 0: as many as the limits of the surface allow."""
+    max_caller_open_tasks: int = 0
+    """Tasks of one caller that have not ended, on each surface; 0: as many as the limits of the surface allow."""
     deadline_check_interval: float = 0.25
     """Interval at which time limits of handlers are checked."""
     working_delay: float = 0.02

@@ -118,6 +118,21 @@ class ProviderTable(ConfigTable):
     url: WebAddress
 
 
+class RetentionTable(ConfigTable):
+    """What the store keeps, and for how many seconds; 0 is for ever. The environment can override it."""
+
+    tasks: Number = 604800
+    """Seconds for which a task is kept after its end."""
+    conversations: Number = 2592000
+    """Seconds for which messages and state of a conversation are kept, also longer than its tasks."""
+    messages: int = 100
+    """Messages of a conversation that are kept longer than their tasks, the newest."""
+    memory_tasks: int = 100000
+    """Tasks in a memory store."""
+    memory_bytes: int = 1000000000
+    """Bytes of content in a memory store."""
+
+
 SchemaFile = TypeAliasType("SchemaFile", str)
 """A JSON Schema, as a path from the folder of a2a.toml, with #/$defs/Name for a definition in it."""
 
@@ -296,6 +311,7 @@ class ProjectFile(ConfigTable):
     outputs: OutputsTable | None = None
     compat: CompatTable | None = None
     limits: LimitsTable | None = None
+    retention: RetentionTable | None = None
     rates: RatesTable | None = None
     grpc: GrpcTable | None = None
     registry: RegistryTable | None = None
