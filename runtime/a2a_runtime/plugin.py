@@ -242,13 +242,16 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     @asynccontextmanager
     async def _join_mesh(self, app: Litestar, surfaces: MeshSurfaces) -> AsyncGenerator[None, None]:
-        """Add the health routes and send heartbeats to a registry, for an app with a mesh surface."""
-        if not surfaces.select():
+        """Add the health routes and send heartbeats to a registry, for an app with a mesh surface or with mesh tools."""
+        if not surfaces.select() and not (self._mesh_config and self._mesh_config.tools):
             yield
             return
         from a2a_runtime.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - loads httpx, which apps without a mesh do not need
 
-        mesh_config = MeshConfig.from_environment(os.environ) if self._mesh_config is None else self._mesh_config
+        try:
+            mesh_config = MeshConfig.from_environment(os.environ) if self._mesh_config is None else self._mesh_config
+        except ValueError as error:
+            raise ImproperlyConfiguredException(str(error)) from error
         health_routes = HealthRoutes(mesh_config)
         health_routes.register(app)
         async with run_heartbeat(mesh_config, surfaces) as heartbeat:

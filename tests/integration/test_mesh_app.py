@@ -121,6 +121,7 @@ def test_a_project_has_mesh_surfaces(tmp_path: Path) -> None:
         assert client.post("/agents/report-generator", json={}).status_code == 401
 
 
+@pytest.mark.requirement("mesh", "D20")
 @pytest.mark.anyio
 async def test_a_finished_task_is_returned_at_once() -> None:
     """On the memory store a task that ends at once is returned after some rounds of the loop, without a poll."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import httpx
@@ -47,18 +48,36 @@ def test_a_task_of_mesh_is_there_for_others(mesh: Consumer, other: DialectClient
 
 
 def test_a_task_of_others_is_theirs(client: httpx.Client, mesh: Consumer, other: DialectClient) -> None:
-    """A method that dialects share speaks of a task as the dialect does in which it was created, or that of the first one."""
+    """A method that dialects share speaks of a task as the dialect does in which it was created, and of an unknown one as mesh does."""
     task = other.task("hello", message_id=f"m-{other.dialect_binding.dialect}")
     task_in_mesh = mesh.post("tasks/get", {"id": task.id}).json()["result"]
     assert (task_in_mesh["kind"], task_in_mesh["status"]["state"]) == ("task", "input-required")
-    unknown = mesh.post("tasks/get", {"id": "nobody"}).json()["error"]
-    assert unknown["code"] == -32001
+    unknown = mesh.post("tasks/get", {"id": "unknown-1"}).json()["error"]
+    assert (unknown["code"], unknown["message"]) == (-32602, "Unknown task id: unknown-1")
     with_version = client.post(
         PATH, json={"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": task.id}}, headers={"A2A-Version": V0_3.version or ""}
     )
     assert with_version.json()["result"]["kind"] == "task"
 
 
+def test_a_question_says_what_a_consumer_can_do(mesh: Consumer) -> None:
+    """In answers and in streams: who can answer, and how to cancel."""
+    task = mesh.task("tasks/send", message=message("hello"))
+    hint = f"answer task {task['id']} as A2A 1.0 or 0.3, or cancel it with tasks/cancel"
+    for state in (task, mesh.task("tasks/get", id=task["id"])):
+        assert state["status"]["message"]["parts"][0]["text"].endswith(hint)
+    assert mesh.task("tasks/cancel", id=task["id"])["status"]["state"] == "canceled"
+
+
+def test_content_types_do_not_matter_to_mesh_alone(client: httpx.Client) -> None:
+    """As on a surface that speaks nothing else; other dialects want theirs."""
+    plain = {"content-type": "text/plain"}
+    for method, params, code in (("tasks/send", {"message": message("x")}, None), ("SendMessage", {}, -32005), ("nothing", {}, -32005)):
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        assert client.post(PATH, content=body, headers=plain).json().get("error", {}).get("code") == code
+
+
+@pytest.mark.requirement("mesh", "D31")
 def test_a_version_excludes_mesh(client: httpx.Client) -> None:
     """A request with a version is of another dialect: this one has none."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/send", "params": {"message": message("x")}}

@@ -59,6 +59,7 @@ def report(store: UnavailableStore) -> Iterator[Consumer]:
         yield Consumer(client, "/agents/report")
 
 
+@pytest.mark.requirement("mesh", "G5")
 def test_an_unreadable_task_is_reported_as_working(report: Consumer, store: UnavailableStore) -> None:
     """A consumer gives up at the first error: it gets a working task with the reason, without internals."""
     task_id = report.task("tasks/send", message=job(end="forever"))["id"]
@@ -79,6 +80,7 @@ def test_an_unreadable_task_is_accepted(report: Consumer, store: UnavailableStor
     assert report.until("sent", "completed")["artifacts"]
 
 
+@pytest.mark.requirement("mesh", "D23")
 def test_a_stream_outlives_an_outage(report: Consumer, store: UnavailableStore) -> None:
     """It waits for the store, and sends the final event."""
     with report.streaming("tasks/sendSubscribe", id="told", message=job((0.5, None), (0.6, None), (0.7, None))) as response:

@@ -60,6 +60,7 @@ def port() -> int:
         return number
 
 
+@pytest.mark.requirement("mesh", "H6", "D1")
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_producer_registers_and_deregisters(port: int, stop: signal.Signals) -> None:
     """Its card has the public URL, and every signal ends in a deregistration."""
@@ -88,6 +89,7 @@ def test_a_producer_serves_without_its_registry(port: int) -> None:
         assert client.get("/health").json() == {"status": "healthy", "registry": "unknown"}
 
 
+@pytest.mark.requirement("mesh", "G3", "R3", "R4", "D25")
 def test_tasks_outlive_their_producer(port: int, tmp_path: Path) -> None:
     """After a crash finished and running tasks are read and followed as before, also one that was answered early; a lost job fails its task."""
     store = f"sqlite:///{tmp_path}/tasks.db"

@@ -33,7 +33,7 @@ from a2a_runtime.commands.startup import (
     report_start_error,
 )
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
-from a2a_runtime.heartbeat.registration import ENVIRONMENT_NAMES
+from a2a_runtime.heartbeat.registration import LISTENING_PORT
 from a2a_runtime.logs import SanitizingFormatter, request_log, strip_query
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project.loader import ProjectConfigError
@@ -140,7 +140,7 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         _check_store(_load_app(app))
         return
 
-    os.environ.setdefault(ENVIRONMENT_NAMES["http_port"][0], str(port))  # the registration at a mesh names it
+    os.environ[LISTENING_PORT] = str(port)  # registered at a mesh unless a setting names another
     if (max_connections := options.pop("max_connections")) is not None:
         BoundedHttpProtocol.max_connections = max_connections
     config = uvicorn.Config(

@@ -33,8 +33,8 @@ from a2a_runtime.heartbeat.schedule import HeartbeatResult, HeartbeatSchedule, S
 from a2a_runtime.net.bounded import read_bounded
 from a2a_runtime.net.target import is_web_url
 
-_TIMEOUT = httpx.Timeout(30.0, connect=10.0)
-_DEREGISTER_TIMEOUT = httpx.Timeout(5.0)
+_ANSWER_SECONDS, _DEREGISTER_SECONDS = 30.0, 5.0
+_TIMEOUT = httpx.Timeout(_ANSWER_SECONDS, connect=10.0)
 _MAX_EXCERPT_CHARS = 200
 _RESULT_BY_STATUS: Mapping[int, HeartbeatResult] = {
     HTTPStatus.OK: HeartbeatResult.KNOWN,
@@ -56,7 +56,7 @@ class RegistryHeartbeat:
         self._registered: AgentRegistration | None = None
         self._had_surfaces = False
         self._last_result: HeartbeatResult | None = None
-        self._has_logged_failure = False
+        self._logged_failure: HeartbeatResult | None = None
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._run())
@@ -115,10 +115,10 @@ class RegistryHeartbeat:
         was_successful, self._last_result = self._last_result in _SUCCESSES, response.result
         if response.result is HeartbeatResult.ACCEPTED and not was_successful:
             log.info("registry %s: registered as %s", self._registry.url, self._identity.agent_id)
-        elif response.result in _FAILURES and not self._has_logged_failure:
+        elif response.result in _FAILURES and response.result is not self._logged_failure:
             event = "registration rejected" if response.result is HeartbeatResult.REJECTED else "unavailable"
             log.warning("registry %s: %s: %s; retrying, the agent serves meanwhile", self._registry.url, event, response.reason)
-        self._has_logged_failure = response.result in _FAILURES
+        self._logged_failure = response.result if response.result in _FAILURES else None
 
 
 class RegistryResponse(NamedTuple):
@@ -132,8 +132,8 @@ class RegistryResponse(NamedTuple):
 class RegistryClient:
     """The HTTP client of a registry. It uses no proxy; every HTTP error becomes a result."""
 
-    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        self.url = url.rstrip("/")
+    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None, answer_seconds: float = _ANSWER_SECONDS) -> None:
+        self.url, self._answer_seconds = url.rstrip("/"), answer_seconds
         self._client = httpx.AsyncClient(transport=transport, trust_env=False, headers={"accept-encoding": "identity"})
         self.aclose = self._client.aclose
 
@@ -147,7 +147,7 @@ class RegistryClient:
 
     async def deregister(self, agent_id: str) -> str:
         """Deregister an agent; return the reason of a failure, or an empty text."""
-        return (await self._request(_parse_deregistration, "DELETE", f"/agents/{quote(agent_id, safe='')}", timeouts=_DEREGISTER_TIMEOUT)).reason
+        return (await self._request(_parse_deregistration, "DELETE", f"/agents/{quote(agent_id, safe='')}", seconds=_DEREGISTER_SECONDS)).reason
 
     async def _request(
         self,
@@ -155,12 +155,19 @@ class RegistryClient:
         method: str,
         path: str,
         body: bytes | None = None,
-        timeouts: httpx.Timeout = _TIMEOUT,
+        seconds: float | None = None,
     ) -> RegistryResponse:
+        """Send a request; the time is that of the whole answer, because httpx limits the pauses in it only."""
+        seconds = self._answer_seconds if seconds is None else min(seconds, self._answer_seconds)
         headers = {"content-type": "application/json"} if body else None
         try:
-            async with self._client.stream(method, f"{self.url}{path}", content=body, headers=headers, timeout=timeouts) as response:
+            async with (
+                asyncio.timeout(seconds),
+                self._client.stream(method, f"{self.url}{path}", content=body, headers=headers, timeout=_TIMEOUT) as response,
+            ):
                 return parse(httpx.Response(response.status_code, content=await read_bounded(response)))
+        except TimeoutError:
+            return RegistryResponse(HeartbeatResult.UNAVAILABLE, f"no complete answer in {seconds:g} s")
         except httpx.HTTPError as error:
             return RegistryResponse(HeartbeatResult.UNAVAILABLE, str(error) or type(error).__name__)
 
@@ -189,8 +196,8 @@ def _parse_deregistration(response: httpx.Response) -> RegistryResponse:
 
 @asynccontextmanager
 async def run_heartbeat(mesh: MeshConfig, surfaces: MeshSurfaces, clock: Clock | None = None) -> AsyncGenerator[RegistryHeartbeat | None, None]:
-    """Send heartbeats while the context is open; none without a registry or a mesh surface."""
-    selected = surfaces.select()
+    """Send heartbeats while the context is open; none without a registry, or without a mesh surface and tools."""
+    selected = surfaces.select() or (surfaces.surfaces() if mesh.tools else ())
     if not selected or mesh.standalone or not mesh.registry_url:
         if selected:
             log.info("registry: none is configured, so the agent is not registered; set %s", ENVIRONMENT_NAMES["registry_url"][0])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -34,6 +35,10 @@ _LOOPBACK = "127.0.0.1"
 _MAX_DESCRIPTION_CHARS = 256
 _LOOKUP_TIMEOUT = 2.0
 _HEALTH_CHECK_TIMEOUT = 5.0
+_DEFAULT_PORT, _MAX_PORT = 8080, 65535
+_MIN_INTERVAL, _MAX_INTERVAL = 0.1, 3600.0
+LISTENING_PORT = "A2A_LISTENING_PORT"
+"""Environment variable in which ``a2a-gen serve`` tells its own processes the port that it listens on; every setting takes precedence."""
 _FALSE_WORDS = frozenset(("", "0", "false", "no", "off"))
 
 
@@ -49,14 +54,27 @@ class MeshConfig:
     namespace: str = "default"
     http_host: str = ""
     """The host at which other agents reach this one; by default the local address of a connection to the registry."""
-    http_port: int = 8080
+    http_port: int | None = None
+    """The port at which other agents reach this one; by default the one that ``a2a-gen serve`` listens on, or 8080."""
     health_interval: float = 5.0
-    """Seconds between heartbeats."""
+    """Seconds between heartbeats, from 0.1 to 3600."""
     standalone: bool = False
     tools: Sequence[Tool] = ()
     """Mesh tools that the app offers besides its surfaces."""
     health_check: HealthCheck | None = None
     """The health check of the app; while it fails, no heartbeat is sent."""
+
+    def __post_init__(self) -> None:
+        if self.http_port is not None and not 1 <= self.http_port <= _MAX_PORT:
+            raise ValueError(f"{_name_setting('http_port')}: {self.http_port} is not a port; give a number from 1 to {_MAX_PORT}")
+        if not _MIN_INTERVAL <= self.health_interval <= _MAX_INTERVAL:
+            text = f"{self.health_interval:g} is not from {_MIN_INTERVAL:g} to {_MAX_INTERVAL:g}"
+            raise ValueError(f"{_name_setting('health_interval')}: {text}; give the seconds between two heartbeats, e.g. 5")
+
+    @property
+    def announced_port(self) -> int:
+        """The port that is registered."""
+        return self.http_port or _parse_port(os.environ.get(LISTENING_PORT, "")) or _DEFAULT_PORT
 
     async def is_healthy(self) -> bool:
         """Run the health check; an exception or a timeout means that it failed."""
@@ -84,6 +102,15 @@ class MeshConfig:
                 except ValueError:
                     raise ValueError(f"{name}: {environment[name]!r} is not a number") from None
         return replace(default or cls(), **values)  # type: ignore[arg-type]  # each parser returns the type of its field
+
+
+def _name_setting(name: str) -> str:
+    """Name a setting as the places where it can be set do."""
+    return f"{' or '.join(ENVIRONMENT_NAMES[name])}, or [registry] in a2a.toml"
+
+
+def _parse_port(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
 
 
 def _parse_bool(text: str) -> bool:
@@ -116,7 +143,7 @@ def build_identity(agent: Agent, config: MeshConfig, http_host: str) -> mesh.Age
         if agent_id != config.agent_id:
             log.warning("registry: agent id %r is not allowed; registering as %r", config.agent_id, agent_id)
     else:
-        address = f"{name} {namespace} {http_host}:{config.http_port}"
+        address = f"{name} {namespace} {http_host}:{config.announced_port}"
         agent_id = f"{name}-a2a-{blake2b(address.encode(), digest_size=4).hexdigest()}"
     return mesh.AgentRegistration(
         agent_id=agent_id,
@@ -125,7 +152,7 @@ def build_identity(agent: Agent, config: MeshConfig, http_host: str) -> mesh.Age
         version=agent.version,
         description=agent.description[:_MAX_DESCRIPTION_CHARS] or None,
         http_host=http_host,
-        http_port=config.http_port,
+        http_port=config.announced_port,
         tools=[],
         runtime=mesh.Runtime.PYTHON,
         a2a_consumer=False,

@@ -44,6 +44,7 @@ class JsonRpcEndpoint(Endpoint):
         self._tables = [_TABLES[each.name] for each in dialects]
         self._parser = _build_parser(tuple(each.name for each in dialects))
         self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)
+        self._lenient_methods = frozenset(method for table in self._tables for method, binding in table.items() if binding.lenient_envelope)
         self._is_lenient = all(binding.lenient_envelope for table in self._tables for binding in table.values())
 
     async def handle(self, request: HttpRequest) -> None:
@@ -51,13 +52,13 @@ class JsonRpcEndpoint(Endpoint):
         if request.scope["method"] != "POST":
             return await send_allowed_methods(request, _METHODS)
         caller = await self.dispatcher.admit(request)
-        if not self._is_lenient:
-            request.check_media_type(self._media_types)
         body = await self.dispatcher.read_body(request)
         check_json(body)
         try:
             call = self._parser.parse(body)
         except InvalidCallError as error:
+            if not self._is_lenient and error.method not in self._lenient_methods:
+                request.check_media_type(self._media_types)
             self._complete_error(error, request, body)
             raise
         request.call_id = call.call_id
@@ -68,6 +69,8 @@ class JsonRpcEndpoint(Endpoint):
         context = self.dispatcher.build_context(request, caller, binding)
         if binding.lenient_envelope:
             context = context._replace(body=body)
+        else:
+            request.check_media_type(self._media_types)
         try:
             parsed = binding.parse(call.requests[binding.dialect])
         except ValidationError as error:
@@ -76,11 +79,12 @@ class JsonRpcEndpoint(Endpoint):
         return await self.dispatcher.serve(request, Invocation(binding, parsed, context, prefix, b"}"))
 
     async def _select_by_task(self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: tuple[int, ...]) -> int:
-        """Select the dialect in which the task of a call was created; the first one if the task is unknown."""
+        """Select the dialect in which the task of a call was created; that of the mesh, if there is one, for an unknown task."""
         binding = call.bindings[indexes[0]]
         context = self.dispatcher.build_context(request, caller, binding)
         dialect = await self.dispatcher.find_task_dialect(binding.parse(call.requests[binding.dialect]).id, context)
-        return next((each for each in indexes if call.bindings[each].dialect == dialect), indexes[0])
+        dialects = {call.bindings[each].dialect: each for each in indexes}
+        return dialects.get(dialect or MESH.name, indexes[0])
 
     def _complete_error(self, error: InvalidCallError, request: HttpRequest, body: bytes) -> None:
         """Select the dialect of an error response, and add the field errors that the parser has not reached."""

@@ -9,8 +9,9 @@ A client names a version, in a header or a query parameter, or none; each method
     other      refused, with the list of supported versions
 
 The canonical dialect responds to every supported version, because its own specification names 0.3 beside its methods. It also responds where no
-version is named, because 0.3 does not have the names of 1.0. A method of several dialects means the dialect in which its task was created, else the
-first one: each dialect shows its tasks in its own way, and has its own rules for canceling and following them.
+version is named, because 0.3 does not have the names of 1.0. A method of several dialects means the dialect in which its task was created, else
+that of the mesh, whose consumers name no version, else the first one: each dialect shows its tasks in its own way, and has its own rules for
+canceling and following them.
 
 Version 0.3 has two forms over HTTP+JSON, and each request is answered in its own form. A body shows its form, because neither form can be parsed as
 the other. A request without a body has the form that the surface prefers. Cards are in the documented form for every client, with their security

@@ -25,9 +25,22 @@ from typing import Any
 
 from a2a_contract.base import JSON_NULL, Encoded, base64_text
 from a2a_contract.conversions import json_text
-from a2a_contract.lifecycle import TERMINAL, State
+from a2a_contract.dialects import MESH
+from a2a_contract.lifecycle import INTERRUPTED, TERMINAL, State
+from a2a_contract.operations import CANCEL_TASK
 from a2a_contract.service import Event
-from a2a_contract.v1_0 import Artifact, Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
+from a2a_contract.v1_0 import (
+    Artifact,
+    Message,
+    Part,
+    Role,
+    StreamResponse,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+)
 from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
 from a2a_runtime.execution.engine import Engine, to_stream_response
 from a2a_runtime.execution.results import RESULT
@@ -41,13 +54,27 @@ PROGRESS = "progress"
 """Member of the metadata of a status: a number from 0 to 1."""
 
 
+_QUESTION_HINT = "This task waits for an answer, which this dialect cannot carry: answer task {} as A2A 1.0 or 0.3, or cancel it with {}"
+_INTERRUPTED = frozenset(map(str, INTERRUPTED))
+
+
+def describe_status(status: TaskStatus, task_id: str) -> Message | None:
+    """Reduce the message of a status to one text; that of a task that waits for its caller says what a client of this dialect can do."""
+    message = None if status.message is None else flatten_message(status.message)
+    if str(status.state) not in _INTERRUPTED:
+        return message
+    hint = Part(text=_QUESTION_HINT.format(task_id, CANCEL_TASK.calls[MESH.name].method))
+    if message is None:
+        return Message(message_id=f"{task_id}-question", role=Role.AGENT, parts=[hint])
+    return message.model_copy(update={"parts": [Part(text=f"{message.parts[0].text} {hint.text}")]})
+
+
 def project_task(task: Task, history_length: int | None = None) -> Task:
     """Project a task."""
-    message = task.status.message
     history = (task.history or [])[:1] if history_length != 0 else []
     return task.model_copy(
         update={
-            "status": task.status.model_copy(update={"message": None if message is None else flatten_message(message)}),
+            "status": task.status.model_copy(update={"message": describe_status(task.status, task.id)}),
             "artifacts": [build_result(task)] if task.status.state == COMPLETED else None,
             "history": history or None,
         }
@@ -103,7 +130,7 @@ class EventProjection:
 
     def project_status(self, status: TaskStatus, metadata: dict[str, object] | None) -> Iterator[Event[StreamResponse]]:
         """Yield a status that differs from the last one; text and progress stay until they are replaced."""
-        message = self._last_message if status.message is None else flatten_message(status.message)
+        message = describe_status(status, self._task_id) or self._last_message
         progress = (metadata or {}).get(PROGRESS, self._last_progress)
         if (message and message.parts, progress) == (self._last_message and self._last_message.parts, self._last_progress):
             return

@@ -19,6 +19,7 @@ NO_CALLS = {
 }
 
 
+@pytest.mark.requirement("mesh", "J1", "J2", "D14", "D15")
 @pytest.mark.parametrize(("body", "status", "code", "text", "call_id"), NO_CALLS.values(), ids=NO_CALLS.keys())
 def test_an_invalid_call_is_refused(client: httpx.Client, body: bytes, status: int, code: int, text: str, call_id: object) -> None:
     """An unreadable body is 400; every other error is a JSON-RPC response."""
@@ -27,6 +28,7 @@ def test_an_invalid_call_is_refused(client: httpx.Client, body: bytes, status: i
     assert response.json() == {"jsonrpc": "2.0", "id": call_id, "error": {"code": code, "message": text}}
 
 
+@pytest.mark.requirement("mesh", "J3")
 @pytest.mark.parametrize("call_id", [1, "abc", 1.5, True, None, {"a": [1]}, 2**70, ""], ids=repr)
 def test_any_id_comes_back(client: httpx.Client, call_id: object) -> None:
     """The id of a call is any JSON value, and comes back with results and with errors; there is never a member for the other one."""
@@ -36,12 +38,14 @@ def test_any_id_comes_back(client: httpx.Client, call_id: object) -> None:
     assert (refusal["id"], refusal.keys()) == (call_id, {"jsonrpc", "id", "error"})
 
 
+@pytest.mark.requirement("mesh", "D16")
 def test_a_call_without_an_id_is_answered(client: httpx.Client) -> None:
     """There are no notifications: the answer has null for the id."""
     answer = client.post("/agents/echo", json={"method": "tasks/send", "params": {"message": message("x")}}).json()
     assert (answer["id"], answer["result"]["status"]["state"]) == (None, "completed")
 
 
+@pytest.mark.requirement("mesh", "D16")
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "nonsense", None], ids=repr)
 def test_the_content_type_is_ignored(client: httpx.Client, content_type: str | None) -> None:
     """A body is read whatever it says that it is, and whatever version of JSON-RPC it names."""
@@ -50,12 +54,14 @@ def test_the_content_type_is_ignored(client: httpx.Client, content_type: str | N
     assert client.post("/agents/echo", content=body, headers=headers).json()["result"]["status"]["state"] == "completed"
 
 
+@pytest.mark.requirement("mesh", "D12")
 @pytest.mark.parametrize("path", ["/agents/echo", "/agents/echo/"], ids=["plain", "with a slash"])
 def test_calls_are_answered_where_they_are_sent(client: httpx.Client, path: str) -> None:
     """No consumer follows a redirect."""
     assert Consumer(client, path).task("tasks/send", message=message("x"))["status"]["state"] == "completed"
 
 
+@pytest.mark.requirement("mesh", "G1", "X1", "R1", "D17")
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/resubscribe"])
 @pytest.mark.parametrize("params", [{}, {"id": ""}, {"id": 0}, {"id": None}, {"id": {}}, {"id": 7}, [], "x", None], ids=repr)
 def test_a_task_id_is_required(client: httpx.Client, method: str, params: object) -> None:
@@ -65,6 +71,7 @@ def test_a_task_id_is_required(client: httpx.Client, method: str, params: object
     assert (response.status_code, error["code"], error["message"]) == (200, -32602, f"Invalid params: 'id' is required for {method}")
 
 
+@pytest.mark.requirement("mesh", "G2", "X2", "R2")
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/resubscribe"])
 def test_a_task_has_to_exist(client: httpx.Client, method: str) -> None:
     """An unknown task is an error response, also for a stream."""

@@ -16,6 +16,7 @@ CARD = MESH.card_paths[0]
 WHOLE = (CARD, CARD + "/")
 
 
+@pytest.mark.requirement("mesh", "C1", "C2", "C11", "A5", "D12")
 @pytest.mark.parametrize("path", WHOLE, ids=["plain", "with a slash"])
 @pytest.mark.parametrize("surface", ["/agents/report", "/agents/guarded", "/agents/mixed"])
 def test_a_card_is_public(client: httpx.Client, surface: str, path: str) -> None:
@@ -30,6 +31,7 @@ def test_a_card_is_public(client: httpx.Client, surface: str, path: str) -> None
     assert card["skills"][0].keys() >= {"id", "name", "description", "tags", "inputModes", "outputModes"}
 
 
+@pytest.mark.requirement("mesh", "C3", "C4", "C5", "C6", "C7", "D11")
 def test_a_card_describes_the_skill(client: httpx.Client) -> None:
     """The skill equals its declaration, and the modes of the card are those of its skill."""
     card = client.get("/agents/report" + CARD).json()
@@ -42,6 +44,7 @@ def test_a_card_describes_the_skill(client: httpx.Client) -> None:
     assert not card.keys() & {"provider", "documentationUrl", "iconUrl", "protocolVersion"}
 
 
+@pytest.mark.requirement("mesh", "C7", "D9", "D10")
 def test_defaults_of_a_skill() -> None:
     """The name defaults to the id, the description to the name, and tags may be empty."""
 
@@ -55,18 +58,21 @@ def test_defaults_of_a_skill() -> None:
     assert (card.skills[0].name, card.skills[0].description, card.skills[0].tags, card.skills[0].metadata) == ("bare", "bare", [], None)
 
 
+@pytest.mark.requirement("mesh", "C10", "D13")
 def test_an_address_that_is_not_known_is_left_out() -> None:
     """A card has no empty address: clients fail better without one."""
     card = CardCache(Surface(agent_of("echo", echo), "/x", frozenset((MESH.name,)))).get(MESH.name, "")
     assert b'"url"' not in card.body
 
 
+@pytest.mark.requirement("mesh", "C8", "C9")
 @pytest.mark.parametrize(("surface", "schemes"), [("/agents/guarded", ["bearer"]), ("/agents/echo", [])], ids=["guarded", "open"])
 def test_a_card_has_the_security_schemes(client: httpx.Client, surface: str, schemes: list[str]) -> None:
     """A guarded surface names its scheme, an open one has an empty list."""
     assert client.get(surface + CARD).json()["authentication"] == {"schemes": schemes}
 
 
+@pytest.mark.requirement("mesh", "D31")
 def test_other_clients_find_no_card_of_theirs(client: httpx.Client) -> None:
     """A surface that speaks nothing else has no card for clients of later versions; one that does has both."""
     path = V1_0.card_paths[0]

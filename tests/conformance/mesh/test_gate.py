@@ -18,6 +18,7 @@ INVALID = {
 }
 
 
+@pytest.mark.requirement("mesh", "A1", "A2", "A3", "D29")
 @pytest.mark.parametrize(("header", "text"), INVALID.values(), ids=INVALID.keys())
 def test_a_request_without_a_token_is_refused(client: httpx.Client, header: str, text: str) -> None:
     """The error precedes the body: it has no id, and the body makes no difference."""
@@ -31,6 +32,7 @@ def test_a_request_without_a_token_is_refused(client: httpx.Client, header: str,
     assert httpx.Response(401, content=body).json() == {"jsonrpc": "2.0", "error": {"code": -32001, "message": text}, "id": None}
 
 
+@pytest.mark.requirement("mesh", "A4")
 @pytest.mark.parametrize("header", ["Bearer junk", "bEaReR t"], ids=["any token", "any spelling"])
 def test_any_token_is_enough(client: httpx.Client, header: str) -> None:
     """The token is not verified, and all clients with a token are one owner."""

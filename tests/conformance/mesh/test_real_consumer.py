@@ -47,6 +47,7 @@ STEPS = [[[0.25, "a"], [0.5, "b"]], "done"]
 REPORT = {"pages": 3}
 
 
+@pytest.mark.requirement("mesh", "S2")
 def test_it_sends(do: Do) -> None:
     """A text comes back, a value comes back as JSON, and a failure is told."""
     assert do("send", "/agents/echo", "hello") == ["completed", "hello"]
@@ -56,6 +57,7 @@ def test_it_sends(do: Do) -> None:
     assert do("send", "/agents/echo/", "with a slash") == ["completed", "with a slash"]
 
 
+@pytest.mark.requirement("mesh", "S3")
 def test_it_submits_and_waits(do: Do) -> None:
     """Work that goes on is waited for, and its progress is mirrored."""
     assert do("submit", "/agents/report", STEPS) == ["working", "completed", json.dumps(REPORT)]
@@ -67,6 +69,7 @@ def test_it_submits_and_waits(do: Do) -> None:
     assert do("submit", "/agents/at-once", "tea") == ["working", "completed", "tea"]
 
 
+@pytest.mark.requirement("mesh", "E7")
 def test_it_subscribes(do: Do) -> None:
     """Events arrive as they are sent, the artifact before the end."""
     assert do("subscribe", "/agents/echo", "hello") == [
@@ -85,17 +88,20 @@ def test_it_subscribes(do: Do) -> None:
     assert do("bridge_stream", "/agents/values", "lines") == ["one\u2028two\u2029three\u0085four", []]
 
 
+@pytest.mark.requirement("mesh", "X3")
 def test_it_cancels(do: Do) -> None:
     """A task that is canceled, twice, is."""
     assert do("cancel", "/agents/report", [[], "forever"]) == ["working", "canceled"]
 
 
+@pytest.mark.requirement("mesh", "S6")
 def test_a_duplicate_id_is_an_error(do: Do) -> None:
     """A taken id is an error of a send, and a failed task in a stream."""
     text = "A2A task id dup-x is already in use"
     assert do("duplicate", "/agents/echo", "x") == [f"-32602 {text}", [["failed", text, True]]]
 
 
+@pytest.mark.requirement("mesh", "A4")
 def test_it_brings_its_token(do: Do) -> None:
     """A token opens a guarded surface; without one the consumer is refused."""
     assert do("send", "/agents/guarded", "hello", "junk") == ["completed", "hello"]

@@ -23,6 +23,7 @@ def report(client: httpx.Client) -> Consumer:
     return Consumer(client, "/agents/report")
 
 
+@pytest.mark.requirement("mesh", "E1", "E2", "E3", "E9", "D32")
 def test_headers_and_format_of_a_stream(client: httpx.Client) -> None:
     """Caches and proxies must not buffer it; an event is one data line and an empty line."""
     with Consumer(client).streaming("tasks/sendSubscribe", message=message("x")) as response:
@@ -39,6 +40,7 @@ def test_headers_and_format_of_a_stream(client: httpx.Client) -> None:
     assert all(frame.startswith("data: {") and "\n" not in frame for frame in frames)
 
 
+@pytest.mark.requirement("mesh", "E6")
 def test_a_handler_that_returns_is_an_artifact_and_the_end(client: httpx.Client) -> None:
     """Nothing says that such a task goes on; its events have its id."""
     artifact, end = Consumer(client).stream("tasks/sendSubscribe", id=(task_id := str(uuid4())), message=message("x"))
@@ -49,18 +51,21 @@ def test_a_handler_that_returns_is_an_artifact_and_the_end(client: httpx.Client)
     TaskStatusUpdateEvent.model_validate(end)
 
 
+@pytest.mark.requirement("mesh", "E6")
 def test_a_slow_handler_has_the_events_of_a_quick_one(client: httpx.Client) -> None:
     """The start of the task is not an event."""
     events = Consumer(client, "/agents/counts").stream("tasks/sendSubscribe", message=message("slow"))
     assert [summarize_event(event) for event in events] == [("artifact", "done"), COMPLETED]
 
 
+@pytest.mark.requirement("mesh", "E5")
 def test_a_handler_that_raises_is_one_event(client: httpx.Client) -> None:
     """The only event says what went wrong; the answer of HTTP is a stream all the same."""
     events = Consumer(client, "/agents/fails").stream("tasks/sendSubscribe", message=message("x"))
     assert [summarize_event(event) for event in events] == [("failed", "Topic required", None, True)]
 
 
+@pytest.mark.requirement("mesh", "E7", "E10")
 def test_a_job_yields_its_changes(report: Consumer) -> None:
     """First the working state, then every change without repetitions, then the result and the end."""
     steps = job((0.25, "a"), (0.25, "a"), (0.5, "a"), (0.5, "b"))
@@ -81,6 +86,7 @@ def test_a_job_that_fails_has_no_artifact(report: Consumer) -> None:
     assert [summarize_event(event) for event in events] == [BEGUN, ("failed", "No coffee left", None, True)]
 
 
+@pytest.mark.requirement("mesh", "E7")
 def test_status_updates_of_a_handler_are_events(client: httpx.Client) -> None:
     """A status update is an event like that of a job; omitted values keep their last value."""
     events = Consumer(client, "/agents/tells").stream("tasks/sendSubscribe", message=message("x"))
@@ -88,6 +94,7 @@ def test_status_updates_of_a_handler_are_events(client: httpx.Client) -> None:
     assert [summarize_event(event) for event in events] == expected
 
 
+@pytest.mark.requirement("mesh", "D19")
 def test_a_taken_id_is_one_event(client: httpx.Client) -> None:
     """A consumer takes a plain answer for a stream without events, so that a duplicate is told on a stream."""
     echo = Consumer(client)
@@ -97,6 +104,7 @@ def test_a_taken_id_is_one_event(client: httpx.Client) -> None:
     assert summarize_event(event) == ("failed", "A2A task id streamed is already in use", None, True)
 
 
+@pytest.mark.requirement("mesh", "E4")
 def test_idle_streams_get_keep_alives(report: Consumer) -> None:
     """Comments tell that the connection lives while there is no news."""
     task_id = str(uuid4())
@@ -108,6 +116,7 @@ def test_idle_streams_get_keep_alives(report: Consumer) -> None:
     report.task("tasks/cancel", id=task_id)
 
 
+@pytest.mark.requirement("mesh", "E8")
 def test_a_disconnect_does_not_cancel_the_task(report: Consumer) -> None:
     """The task goes on, and a new subscriber gets its later events."""
     task_id = str(uuid4())
@@ -125,6 +134,7 @@ def test_a_disconnect_does_not_cancel_the_task(report: Consumer) -> None:
     assert all(event[0] == "working" and isinstance(event[2], float) for event in middle)
 
 
+@pytest.mark.requirement("mesh", "R3")
 def test_a_canceled_task_ends_its_streams(report: Consumer) -> None:
     """The last event says so, and nothing else."""
     task_id = str(uuid4())
@@ -135,6 +145,7 @@ def test_a_canceled_task_ends_its_streams(report: Consumer) -> None:
         assert [summarize_event(event["result"]) for event in events] == [("canceled", None, None, True)]
 
 
+@pytest.mark.requirement("mesh", "R4", "D27")
 def test_subscribing_to_an_ended_task(client: httpx.Client, report: Consumer) -> None:
     """The events are those of the start and the end, without the updates between them."""
     task_id = report.task("tasks/send", message=job((0.5, "half")))["id"]
@@ -145,6 +156,7 @@ def test_subscribing_to_an_ended_task(client: httpx.Client, report: Consumer) ->
     assert [summarize_event(event) for event in fails.stream("tasks/resubscribe", id=failed)] == [BEGUN, ("failed", "Topic required", None, True)]
 
 
+@pytest.mark.requirement("mesh", "E3", "D28")
 @pytest.mark.anyio
 async def test_no_reader_cuts_an_event(client: httpx.Client) -> None:
     """Line separators of Python stay whole in the reader of real consumers."""

@@ -28,6 +28,7 @@ def report(client: httpx.Client) -> Consumer:
     return Consumer(client, "/agents/report")
 
 
+@pytest.mark.requirement("mesh", "S2", "W3")
 def test_a_handler_that_returns_completes_its_task(echo: Consumer) -> None:
     """The answer is the whole task: one artifact with one text, and the message that asked for it."""
     task = echo.task("tasks/send", id="c-1", sessionId="s-1", message=message("Write a report on coffee."))
@@ -43,6 +44,7 @@ def test_a_handler_that_returns_completes_its_task(echo: Consumer) -> None:
     }
 
 
+@pytest.mark.requirement("mesh", "S1")
 @pytest.mark.parametrize("task_id", [None, "", 0, False, [], {}, 7], ids=repr)
 def test_a_task_without_an_id_gets_one(echo: Consumer, task_id: object) -> None:
     """An id that is not a string is replaced by a UUID, which is also the session id."""
@@ -73,6 +75,7 @@ FORMS = {
 }
 
 
+@pytest.mark.requirement("mesh", "S2")
 @pytest.mark.parametrize("sent", FORMS.values(), ids=FORMS.keys())
 def test_a_history_is_what_was_sent(echo: Consumer, sent: dict[str, object]) -> None:
     """Each form in which consumers write a message is read, and shown to the byte, now and later."""
@@ -103,6 +106,7 @@ VALUES = {
 }
 
 
+@pytest.mark.requirement("mesh", "S5", "D26")
 @pytest.mark.parametrize(("name", "text"), VALUES.items(), ids=VALUES.keys())
 def test_results_become_text(client: httpx.Client, name: str, text: str) -> None:
     """Values become JSON in the text of the one artifact; for other objects the artifact has their description."""
@@ -122,6 +126,7 @@ def test_an_answer_without_a_task_is_one_with_a_task(client: httpx.Client) -> No
     assert text_of(greets.task("tasks/get", id=task["id"])) == "Hello, Ada!"
 
 
+@pytest.mark.requirement("mesh", "S4")
 def test_a_handler_that_raises_fails_its_task(client: httpx.Client) -> None:
     """That is no error of the protocol: the task says what went wrong."""
     task = Consumer(client, "/agents/fails").task("tasks/send", message=message("x"))
@@ -138,6 +143,7 @@ def test_a_question_fails_its_task(client: httpx.Client) -> None:
     assert (task["status"]["state"], task["status"]["message"]["parts"][0]["text"]) == ("failed", text)
 
 
+@pytest.mark.requirement("mesh", "S3")
 def test_a_job_leaves_its_task_working(report: Consumer) -> None:
     """The answer comes at once; the task can be read, with its progress as a number, until it has its result."""
     task_id = str(uuid4())
@@ -150,6 +156,7 @@ def test_a_job_leaves_its_task_working(report: Consumer) -> None:
     report.task("tasks/cancel", id=task_id)
 
 
+@pytest.mark.requirement("mesh", "S3")
 def test_a_slow_handler_leaves_its_task_working(client: httpx.Client) -> None:
     """A handler that takes longer than a surface waits is answered with a working task, whose progress and result come later."""
     consumer = Consumer(client, "/agents/slow")
@@ -170,6 +177,7 @@ def test_a_surface_may_answer_at_once(client: httpx.Client) -> None:
     assert text_of(consumer.until(task["id"], "completed")) == "tea"
 
 
+@pytest.mark.requirement("mesh", "G3", "G4", "D22")
 @pytest.mark.parametrize(("end", "state"), [("done", "completed"), ("fail", "failed")])
 def test_a_job_ends_its_task(report: Consumer, end: str, state: str) -> None:
     """A job that is done completes its task, one that fails tells why."""
@@ -183,6 +191,7 @@ def test_a_job_ends_its_task(report: Consumer, end: str, state: str) -> None:
         assert task["status"]["message"]["parts"][0]["text"] == "No coffee left"
 
 
+@pytest.mark.requirement("mesh", "S6", "V1", "V2", "D18", "D33")
 def test_an_id_is_taken_until_some_time_after_the_end(echo: Consumer, report: Consumer) -> None:
     """A task that goes on has its id, and so has one that has ended a moment ago; both can still be read."""
     echo.task("tasks/send", id="taken", message=message("first"))
@@ -194,6 +203,7 @@ def test_an_id_is_taken_until_some_time_after_the_end(echo: Consumer, report: Co
     assert report.task("tasks/cancel", id="busy")["status"]["state"] == "canceled"
 
 
+@pytest.mark.requirement("mesh", "D18")
 def test_of_a_hundred_sends_of_one_id_one_runs(client: httpx.Client) -> None:
     """The id is taken before the handler runs."""
     counts = Consumer(client, "/agents/counts")
@@ -204,6 +214,7 @@ def test_of_a_hundred_sends_of_one_id_one_runs(client: httpx.Client) -> None:
     assert runs.count("many") == 1
 
 
+@pytest.mark.requirement("mesh", "D20", "D21")
 def test_surfaces_know_nothing_of_each_other(client: httpx.Client, echo: Consumer) -> None:
     """One id is two tasks on two surfaces, and neither sees the other's."""
     other = Consumer(client, "/agents/other-echo")
@@ -221,6 +232,7 @@ def test_a_history_can_be_left_out(echo: Consumer) -> None:
     assert echo.task("tasks/get", id=task["id"], historyLength=5) == task
 
 
+@pytest.mark.requirement("mesh", "X3", "W2")
 def test_canceling_stops_a_task_once(report: Consumer) -> None:
     """A task that is canceled says so, in American spelling, however often it is canceled."""
     task_id = report.task("tasks/send", message=job(end="forever"))["id"]
@@ -229,12 +241,14 @@ def test_canceling_stops_a_task_once(report: Consumer) -> None:
     assert report.task("tasks/cancel", id=task_id) == canceled == report.task("tasks/get", id=task_id)
 
 
+@pytest.mark.requirement("mesh", "X3", "D24")
 def test_canceling_what_is_done_shows_it(echo: Consumer) -> None:
     """A task that has ended is shown as it is, with its result."""
     task = echo.task("tasks/send", message=message("x"))
     assert echo.task("tasks/cancel", id=task["id"]) == task
 
 
+@pytest.mark.requirement("mesh", "X4", "D25")
 def test_a_handle_that_can_do_nothing_right_is_canceled(client: httpx.Client) -> None:
     """A job that can neither tell how it stands nor be canceled is taken to go on, shows its error, and is canceled all the same."""
     broken_job = Consumer(client, "/agents/stubborn")
@@ -252,6 +266,7 @@ def test_an_id_is_one_short_line(echo: Consumer, task_id: str) -> None:
     assert echo.error("tasks/send", {"id": task_id, "message": message("x")})["code"] == -32602
 
 
+@pytest.mark.requirement("mesh", "W1", "W2")
 def test_every_state_is_one_of_four(client: httpx.Client) -> None:
     """A task that waits for its caller in another dialect is working in this one."""
     mixed = Consumer(client, "/agents/mixed")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
+from integration.outcome_agent import serve_on_socket
 from unit.heartbeat.conftest import PREFIX, MeshSetup, StartHeartbeat, surface
 
+from a2a_contract.mesh import Tool
+from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.heartbeat.loop import run_heartbeat
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.registry import FakeRegistry
 
 pytestmark = pytest.mark.anyio
 
@@ -24,6 +31,7 @@ async def test_a_heartbeat_registers_then_renews_then_deregisters(start_heartbea
     assert not mesh.registry.agents[mesh.agent_id].is_healthy
 
 
+@pytest.mark.requirement("mesh", "H6", "D1", "D2")
 async def test_public_urls_come_from_the_registry(start_heartbeat: StartHeartbeat) -> None:
     """By path and skill, without the prefix of the app."""
     async with start_heartbeat() as mesh:
@@ -122,6 +130,34 @@ async def test_a_rejection_is_retried(start_heartbeat: StartHeartbeat, caplog: p
     assert caplog.text.count("registration rejected: namespace is reserved") == 1
 
 
+async def test_a_rejection_after_an_outage_is_logged(start_heartbeat: StartHeartbeat, caplog: pytest.LogCaptureFixture) -> None:
+    """It is another problem than the one before."""
+    mesh = MeshSetup()
+    mesh.registry.is_unreachable = True
+    async with start_heartbeat(mesh):
+        await mesh.advance(20)
+        mesh.registry.is_unreachable, mesh.registry.rejection_reason = False, "namespace is reserved"
+        await mesh.advance(60)
+    assert [caplog.text.count(words) for words in ("unavailable", "registration rejected: namespace is reserved")] == [1, 1]
+
+
+@pytest.mark.requirement("mesh", "H5")
+async def test_tools_alone_are_registered_too() -> None:
+    """As those of an mcp_agent."""
+    registry = FakeRegistry()
+    plain = Surface(surface().agent, "/plain", gate=OpenGate())
+    config = MeshConfig("http://registry", http_host="10.0.0.42", tools=(Tool(function_name="add", capability="math"),))
+    with serve_on_socket(registry) as client:
+        config = replace(config, registry_url=str(client.base_url))
+        async with run_heartbeat(config, MeshSurfaces(lambda: (plain,))) as heartbeat:
+            assert heartbeat is not None
+            async with asyncio.timeout(10):
+                while not heartbeat.is_registered:  # noqa: ASYNC110 - the registry runs in another thread
+                    await asyncio.sleep(0.01)
+            (row,) = registry.agents.values()
+    assert (row.facts["agent_type"], "surfaces" in row.facts, [each["function_name"] for each in row.facts["tools"]]) == ("mcp_agent", False, ["add"])
+
+
 async def test_a_slow_registry_gets_no_second_request(start_heartbeat: StartHeartbeat) -> None:
     """Until the first one is answered."""
     async with start_heartbeat() as mesh:
@@ -135,6 +171,7 @@ async def test_a_slow_registry_gets_no_second_request(start_heartbeat: StartHear
         assert mesh.heartbeat.is_registered
 
 
+@pytest.mark.requirement("mesh", "D5")
 async def test_changed_surfaces_are_registered(start_heartbeat: StartHeartbeat) -> None:
     """Surfaces are compared before each heartbeat; an empty list withdraws the last one."""
     async with start_heartbeat() as mesh:
@@ -147,6 +184,7 @@ async def test_changed_surfaces_are_registered(start_heartbeat: StartHeartbeat) 
         assert mesh.registry.registrations[-1]["surfaces"] == []
 
 
+@pytest.mark.requirement("mesh", "D8")
 async def test_an_unhealthy_agent_sends_no_heartbeat(start_heartbeat: StartHeartbeat) -> None:
     """Whatever way the health check fails; heartbeats continue when it succeeds."""
     verdicts: list[object] = [True]

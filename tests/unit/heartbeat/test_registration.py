@@ -11,6 +11,7 @@ from a2a_contract.mesh import Tool
 from a2a_runtime.agent import Agent
 from a2a_runtime.heartbeat.registration import (
     ENVIRONMENT_NAMES,
+    LISTENING_PORT,
     MeshConfig,
     MeshSurfaces,
     build_identity,
@@ -30,6 +31,7 @@ def build(*surfaces: Surface, **more: object) -> dict[str, object]:
     return document
 
 
+@pytest.mark.requirement("mesh", "H1", "H2", "H3", "D3", "D6")
 def test_an_agent_with_surfaces_is_a_producer() -> None:
     """Every member that the registry reads is present, and no other."""
     assert build(surface("/agents/one"), surface("/agents/two-things", "two-things")) == {
@@ -48,6 +50,7 @@ def test_an_agent_with_surfaces_is_a_producer() -> None:
     }
 
 
+@pytest.mark.requirement("mesh", "H4", "D7")
 def test_a_surface_has_its_declared_members() -> None:
     """A member without a value is left out, never empty."""
     declared = surface(name="One", description="D", input_modes=("text/plain",), output_modes=("application/json",), tags=("a",))
@@ -64,6 +67,7 @@ def test_a_surface_has_its_declared_members() -> None:
     ]
 
 
+@pytest.mark.requirement("mesh", "H5")
 def test_an_agent_without_surfaces_is_no_producer() -> None:
     """Without surfaces the member is left out; after the last surface is gone, an empty list withdraws it."""
     bare = build()
@@ -72,6 +76,7 @@ def test_an_agent_without_surfaces_is_no_producer() -> None:
     assert build(had_surfaces=True)["surfaces"] == []
 
 
+@pytest.mark.requirement("mesh", "D4")
 def test_tools_are_registered_with_surfaces() -> None:
     """An agent may have both."""
     tool = Tool(function_name="add", capability="adder")
@@ -79,6 +84,7 @@ def test_tools_are_registered_with_surfaces() -> None:
     assert (document["agent_type"], document["tools"]) == ("a2a", [{"function_name": "add", "capability": "adder"}])
 
 
+@pytest.mark.requirement("mesh", "H3")
 def test_paths_include_the_prefix_of_the_app() -> None:
     """Without a slash at the end."""
     presence = MeshSurfaces(lambda: [surface(""), surface("/x", "x")], "/app")
@@ -131,6 +137,26 @@ def test_an_invalid_number_is_rejected() -> None:
     """The error names the variable."""
     with pytest.raises(ValueError, match="MCP_MESH_HTTP_PORT"):
         MeshConfig.from_environment({"MCP_MESH_HTTP_PORT": "many"})
+
+
+WRONG_NUMBERS = {"A2A_HTTP_PORT": ("0", "99999", "-1"), "A2A_HEALTH_INTERVAL": ("0", "-5", "nan", "inf", "0.01", "4000")}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG_NUMBERS.items() for value in values])
+def test_a_number_that_cannot_work_is_rejected(name: str, value: str) -> None:
+    """The error names the places where it can be set, and the range."""
+    with pytest.raises(ValueError, match=rf"{name} or MCP_MESH.* or \[registry\] in a2a.toml: .* give "):
+        MeshConfig.from_environment({name: value})
+
+
+def test_the_port_of_the_server_is_announced_unless_a_setting_names_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the environment, by either name, or in the project file."""
+    monkeypatch.delenv(LISTENING_PORT, raising=False)
+    assert MeshConfig().announced_port == 8080
+    monkeypatch.setenv(LISTENING_PORT, "9000")
+    assert MeshConfig().announced_port == 9000
+    assert MeshConfig(http_port=9001).announced_port == 9001
+    assert MeshConfig.from_environment({"MCP_MESH_HTTP_PORT": "9002"}).announced_port == 9002
 
 
 @pytest.mark.anyio

@@ -89,6 +89,7 @@ INVALID = {
 }
 
 
+@pytest.mark.requirement("mesh", "C6", "D30")
 @pytest.mark.parametrize(("surface", "words"), INVALID.values(), ids=INVALID.keys())
 def test_an_unusable_surface_raises(surface: Surface, words: str) -> None:
     """The app does not start, and the error contains the cure."""

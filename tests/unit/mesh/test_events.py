@@ -23,6 +23,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.requirement("mesh", "D26")
 @pytest.mark.parametrize(("parts", "text"), TEXTS.values(), ids=TEXTS.keys())
 def test_parts_are_one_text(parts: list[Part], text: str) -> None:
     """Texts stay as they are, everything else is JSON."""
