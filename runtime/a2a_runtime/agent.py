@@ -73,6 +73,7 @@ class SkillOptions(TypedDict, total=False):
     timeout: float | None
     restartable: bool
     default: bool
+    accepts_messages: bool
     can_merge: bool
     check: MessageCheck | None
     card_members: JsonObject
@@ -225,7 +226,14 @@ class Agent:
             raise TypeError(f"agent {self.name!r}: skill {skill_id!r}: unknown options {', '.join(unknown)}; known: {known}")
         description, asks = inspect.getdoc(handler) or "", options.get("asks")
         handler, contract, is_asking = self._read_types(skill_id, handler, options)
-        run = Skill(skill_id, handler, options.get("answers", ReplyKind.TASK), options.get("timeout", 300.0), options.get("restartable", True))
+        run = Skill(
+            skill_id,
+            handler,
+            options.get("answers", ReplyKind.TASK),
+            options.get("timeout", 300.0),
+            options.get("restartable", True),
+            accepts_messages=options.get("accepts_messages", False),
+        )
         return SkillDefinition(
             run,
             name=options.get("name", skill_id),

@@ -86,6 +86,7 @@ _FACTS = (
     "timeout",
     "restartable",
     "require",
+    "accepts_messages",
     "default",
     "only_extended",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -21,7 +21,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 from a2a_contract.base import JsonAny, JsonObject
-from a2a_contract.errors import InvalidParamsError, UnsupportedOperationError
+from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.json_types import is_json_object
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task
@@ -29,6 +29,8 @@ from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import to_datetime
 from a2a_runtime.execution import replay, results
 from a2a_runtime.execution.dependencies import RunDependencies
+from a2a_runtime.execution.incoming import Inbox
+from a2a_runtime.execution.questions import mark_question
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.signals import RunStopped, TaskEnded, TaskSuspended
 from a2a_runtime.execution.writer import TaskWriter
@@ -39,9 +41,6 @@ T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
 Bytes: TypeAlias = bytes  # ArtifactWriter has a method of that name
-
-QUESTION_KEY = "a2a-gen/question"
-"""Member of the metadata of a question: its key, and the schema of the answer if there is one."""
 
 _JSON: TypeAdapter[object] = TypeAdapter(JsonAny)
 
@@ -257,6 +256,7 @@ class TaskContext(Context):
     """Context of a handler that works on a task."""
 
     can_ask: bool = True
+    accepts_messages: bool = False
 
     def __init__(
         self, dependencies: RunDependencies, caller: Caller, claimed: ClaimedRun, writer: TaskWriter, message: Message, deadline: float = inf
@@ -275,6 +275,25 @@ class TaskContext(Context):
         """The time at which the run times out; ``None`` without a timeout."""
         clock = self._dependencies.clock
         return None if self._deadline == inf else to_datetime(clock.millis() + round((self._deadline - clock.monotonic()) * 1000))
+
+    async def incoming(self) -> AsyncGenerator[Message, None]:
+        """Yield the messages that are sent to the task while it runs, as they arrive, for as long as the handler asks for them.
+
+        A later run gets them again from the first one. Declare the skill with ``accepts_messages=True``.
+        """
+        if not self.accepts_messages:
+            raise TypeError("ctx.incoming: the skill accepts no messages; declare it with accepts_messages=True")
+        while True:
+            yield await self._inbox.take()
+
+    @cached_property
+    def _inbox(self) -> Inbox:
+        return Inbox(self._dependencies.store, self._writer.stored)
+
+    def notify_message(self) -> None:
+        """Look for new messages soon; a no-op if the handler does not wait for them."""
+        if "_inbox" in vars(self):
+            self._inbox.wake()
 
     @cached_property
     def _replay(self) -> replay.Replay:
@@ -334,15 +353,6 @@ class TaskContext(Context):
         if not self.can_ask:
             raise UnsupportedOperationError("The skill asks a question, and this dialect has no way to answer it")
         message = self.bind(question) if isinstance(question, Message) else self.reply(question)
-        metadata: dict[str, object] = {"key": key} if schema is None else {"key": key, "schema": schema}
-        message = message.model_copy(update={"metadata": {**(message.metadata or {}), QUESTION_KEY: metadata}})
+        message = mark_question(message, key, schema)
         await self._writer.suspend(state, message, ReplayRecord(RecordKind.QUESTION, key, message.to_json(), expected))
         raise TaskSuspended
-
-
-def parse_question_key(question: Message | None) -> str:
-    """Read the key of the question of a suspended task."""
-    metadata = (question.metadata or {}).get(QUESTION_KEY) if question else None
-    if is_json_object(metadata) and isinstance(key := metadata.get("key"), str):
-        return key
-    raise InvalidParamsError("The task has asked no question")

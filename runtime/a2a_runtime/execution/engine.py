@@ -58,6 +58,8 @@ CURSOR_HEADER = "Last-Event-ID"
 
 _NOTIFIER_RETRY_SECONDS = 1.0
 _MAX_ATTEMPTS = 8
+_NO_VERSION = 0
+"""No task has this version."""
 
 
 def to_snapshot_event(stored: StoredTask) -> LoggedEvent:
@@ -207,7 +209,7 @@ class Engine:
             stored = await self.load(scope, wire_id, 0, include_artifacts=False)
             bound = message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id})
             try:
-                check_follow_up(stored, message)
+                check_follow_up(stored, message, self._skills.find(scope.surface, stored.skill))
             except TaskStateError:
                 if idempotency_key is None or not await self._is_repeated(stored, bound, idempotency_key):
                     raise
@@ -221,6 +223,8 @@ class Engine:
         is_active = stored.state in ACTIVE
         change = TaskChange(messages=(message,), expected_states=ACTIVE) if is_active else build_answer_change(stored, message)
         result = await self._store.update_task(stored.scope, stored.key, replace(change, idempotency_key=idempotency_key))
+        if is_active and result.is_new and not self.runner.notify_message(stored.key) and self._notifier is not None:
+            self._notifier.notify((stored.key,))
         if is_active or not result.is_new:
             return AcceptedMessage(stored, stored.last_seq, is_new=result.is_new)
         self.hub.publish(stored.key, result.events)
@@ -230,7 +234,7 @@ class Engine:
 
     async def _is_repeated(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey) -> bool:
         """Look up an idempotency key with a change that the store refuses: it checks the key before the state."""
-        change = TaskChange(messages=(message,), expected_states=ACTIVE, idempotency_key=idempotency_key)
+        change = TaskChange(messages=(message,), expected_states=ACTIVE, expected_version=_NO_VERSION, idempotency_key=idempotency_key)
         try:
             return not (await self._store.update_task(stored.scope, stored.key, change)).is_new
         except ConcurrencyError:

@@ -2,7 +2,7 @@
 
     the task is …     the message is …
     suspended         the answer to its question: recorded with the new state and its event in one commit; then the handler runs again
-    active            added to its history, where its handler can read it
+    active            added to its history, where its handler takes it, if its skill accepts messages; else refused
     ended             refused
 
 A message with an idempotency key is accepted once. A repetition returns the task in its present state, also when it has ended.
@@ -13,8 +13,9 @@ from __future__ import annotations
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.errors import ContextMismatchError, TaskNotAcceptingMessagesError, TaskTerminalError
-from a2a_runtime.execution.context import parse_question_key
-from a2a_runtime.lifecycle import INTERRUPTED, accepts_messages, is_terminal
+from a2a_runtime.execution.questions import parse_question_key
+from a2a_runtime.execution.skill import Skill
+from a2a_runtime.lifecycle import INTERRUPTED, accepts_messages, is_active, is_terminal
 from a2a_runtime.stores.models import RecordKind, ReplayRecord, StoredTask, TaskChange
 from a2a_runtime.structs import struct
 
@@ -30,7 +31,7 @@ class AcceptedMessage:
     is_new: bool = True
 
 
-def check_follow_up(stored: StoredTask, message: Message) -> None:
+def check_follow_up(stored: StoredTask, message: Message, skill: Skill | None) -> None:
     """Raise if a task cannot accept a message."""
     if message.context_id and message.context_id != stored.context_id:
         raise ContextMismatchError(fields=(_CONTEXT_MISMATCH,))
@@ -38,6 +39,8 @@ def check_follow_up(stored: StoredTask, message: Message) -> None:
         raise TaskTerminalError(f"The task has ended ({stored.state.name})")
     if not accepts_messages(stored.state):
         raise TaskNotAcceptingMessagesError
+    if is_active(stored.state) and (skill is None or not skill.accepts_messages):
+        raise TaskNotAcceptingMessagesError(f"The task is {stored.state.name}, and its skill accepts no messages until it asks")
 
 
 def build_answer_change(stored: StoredTask, message: Message) -> TaskChange:

@@ -109,7 +109,7 @@ class TaskRun:
         self.deadline = inf if skill.timeout is None else self._clock.monotonic() + skill.timeout
         self.writer = TaskWriter(dependencies, claimed.stored)
         self.context = TaskContext(dependencies, caller, claimed, self.writer, message, self.deadline)
-        self.context.can_ask = skill.can_ask
+        self.context.can_ask, self.context.accepts_messages = skill.can_ask, skill.accepts_messages
         self.stop_reason: StopReason | None = None
         self.stop_requested_at = 0.0
         self._phase = RunPhase.STARTING

@@ -195,9 +195,16 @@ class InProcessRunner:
         run = self._running.get(key)
         return None if run is None else run.job_started()
 
+    def notify_message(self, key: str) -> bool:
+        """Make the handler of a task look for new messages; ``False`` if the task does not run here."""
+        run = self._running.get(key)
+        if run is not None:
+            run.context.notify_message()
+        return run is not None
+
     def on_notification(self, keys: Iterable[str]) -> frozenset[str]:
         """Renew the lease soon if a task runs here: it may have been canceled. Its events come from here, so its readers need no notification."""
-        local = frozenset(key for key in keys if key in self._running)
+        local = frozenset(key for key in keys if self.notify_message(key))
         if local and not self._is_renewal_pending:
             self._is_renewal_pending = True
             self._background.start(self._renew_lease_soon())

@@ -45,7 +45,7 @@ class Skill:
     ``timeout`` is the limit of one run in seconds. ``restartable`` allows a new run after a crash, at most ``max_restarts`` times, because a handler
     may crash its process each time. Handovers do not count, nor the end of a lease because another task blocked the event loop. With
     ``expose_errors`` callers read the texts of exceptions, and results that are no JSON as text. Without ``can_ask`` the skill is called in dialects
-    that have no way to answer a question.
+    that have no way to answer a question. With ``accepts_messages`` the handler takes messages while it runs (``ctx.incoming``).
     """
 
     id: str
@@ -56,6 +56,7 @@ class Skill:
     max_restarts: int = 10
     expose_errors: bool = False
     can_ask: bool = True
+    accepts_messages: bool = False
     handler_kind: HandlerKind = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,6 +67,8 @@ class Skill:
             raise ValueError(f"skill {self.id!r}: timeout {self.timeout} is not positive; use a number of seconds, or None for no limit")
         object.__setattr__(self, "answers", ReplyKind(self.answers))
         object.__setattr__(self, "handler_kind", handler_kind)
+        if self.accepts_messages and self.answers is ReplyKind.MESSAGE:
+            raise TypeError(f"skill {self.id!r}: accepts_messages: only a task can get further messages; use answers='task'")
         if handler_kind is HandlerKind.STREAM and self.answers is ReplyKind.MESSAGE:
             raise TypeError(f"skill {self.id!r}: a handler that yields needs a task; use answers='task'")
 

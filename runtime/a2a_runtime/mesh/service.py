@@ -178,6 +178,8 @@ def check_surface(surface: Surface) -> None:
             f"{name}: skill {skill.id!r} asks questions, and the mesh dialect has no way to answer them; "
             f"add another dialect to the surface, or set asks=False if the skill does not ask"
         )
+    if surface.dialects == _ONLY_MESH and skill.skill.accepts_messages:
+        raise ValueError(f"{name}: skill {skill.id!r} accepts messages, and the mesh dialect sends none to tasks; add another dialect to the surface")
 
 
 def single_skill(surface: Surface) -> SkillDefinition:

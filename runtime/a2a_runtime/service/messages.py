@@ -114,7 +114,7 @@ class MessageOperations(ServiceBase):
         if stored.state in INTERRUPTED:
             check_reply(stored.task.model.status.message, message)
         if config is not None:
-            check_follow_up(stored, message)
+            check_follow_up(stored, message, None if skill is None else skill.skill)
             if not config.id:  # an id made from the message id, so that a repeated message does not add a second configuration
                 config = config.model_copy(update={"id": str(uuid5(NAMESPACE_OID, message.message_id))})
             config = self._encrypt_config(config, command.scope, wire_id)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -63,6 +64,12 @@ class SkillContext:
     async def once(self, key: str, function: Callable[[], Awaitable[T]]) -> T:
         """Call a function once over all runs of the method, and return its result, which must be JSON."""
         return await self._task.once(key, function)
+
+    async def incoming(self) -> AsyncGenerator[Message, None]:
+        """Yield the messages that are sent to the task while it runs; see ``TaskContext.incoming``."""
+        async with aclosing(self._task.incoming()) as messages:
+            async for message in messages:
+                yield message
 
     def artifact(self, name: str, *, description: str | None = None) -> ArtifactWriter:
         """Open an artifact besides the result."""

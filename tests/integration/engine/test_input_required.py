@@ -12,6 +12,7 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import ContextMismatchError, TaskTerminalError
 from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
 
@@ -125,7 +126,8 @@ async def test_of_many_answers_at_once_one_is_the_answer(store: Store) -> None:
         await release.wait()
         return f"{answer}: {len(await ctx.history())}"
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
+    skill = Skill("asks", asks, accepts_messages=True)
+    async with run_agent(skill, store=store) as one, asyncio.timeout(30):
         task = await one.send("hi")
         given = await asyncio.gather(*(one.send_to_task(task, f"answer {number}") for number in range(8)), return_exceptions=True)
         release.set()
