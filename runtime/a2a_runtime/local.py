@@ -7,6 +7,8 @@
 
 The host vouches for the caller: no gate is asked, and limits of requests do not count. Everything else is as over HTTP: a task belongs to its caller,
 and the policy and the requirements of skills apply.
+
+    await release(request.app, authorization)        a task that waits for an authorization goes on, see ``ctx.require_auth``
 """
 
 from __future__ import annotations
@@ -22,9 +24,12 @@ from a2a_contract.binding import Operation
 from a2a_contract.dialects import CANONICAL, MESH
 from a2a_contract.errors import UnavailableError
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, GET_TASK
-from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, StreamResponse, Task
+from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, Message, Role, StreamResponse, Task
 from a2a_runtime.caller import Caller
 from a2a_runtime.cards.builder import build_card
+from a2a_runtime.execution.questions import AuthorizationRequest
+from a2a_runtime.execution.results import to_parts
+from a2a_runtime.ids import IdGenerator
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.skills.contract import build_schema_path
@@ -41,9 +46,7 @@ def connect(app: Litestar, caller: Caller, path: str | None = None) -> A2AClient
     """Connect to the agent at a path of an app, for a caller; without a path, to the only agent of the app."""
     from a2a_runtime.client.client import A2AClient  # noqa: PLC0415 - loads httpx, which agents without clients do not need
 
-    plugin = next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
-    if plugin is None:
-        raise ValueError("connect: the app has no A2APlugin; pass the Litestar app that has it, or what mount_agents has returned")
+    plugin = _find_plugin(app, "connect")
     found = [each for each in plugin.surfaces if path is None or each.path == path.rstrip("/")]
     if len(found) != 1:
         paths = ", ".join(each.path or "/" for each in plugin.surfaces)
@@ -52,6 +55,29 @@ def connect(app: Litestar, caller: Caller, path: str | None = None) -> A2AClient
     if MESH.name in found[0].dialects and len(found[0].dialects) == 1:
         raise ValueError(f"connect: {found[0]} has only the mesh dialect, which has no questions; add another dialect")
     return A2AClient.over(LocalConnection(plugin, found[0], caller))
+
+
+async def release(app: Litestar, authorization: str, *values: object) -> Task:
+    """Release a task that waits for an authorization, such as in the callback route of an OAuth provider, and return it.
+
+    ``authorization`` is what ``ctx.authorization`` has returned, and ``values`` are the answer that the handler gets. They stay in the history of the
+    task, so pass no secrets. ``TaskNotAcceptingMessagesError`` if the task does not wait for this authorization, such as a second time.
+    """
+    request = AuthorizationRequest.from_text(authorization)
+    runtime = _find_plugin(app, "release").runtime
+    if runtime is None:
+        raise UnavailableError("The agents are not running: the lifespan of their app has not run")
+    parts = [part for value in values or ("Authorized",) for part in to_parts(value)]
+    message = Message(message_id=IdGenerator(runtime.clock).new(), role=Role.USER, parts=parts)
+    accepted = await runtime.engine.release(request, message)
+    return (await runtime.engine.load(request.scope, accepted.stored.wire_id)).task.model
+
+
+def _find_plugin(app: Litestar, function: str) -> A2APlugin:
+    plugin = next((each for each in app.plugins if isinstance(each, A2APlugin)), None)
+    if plugin is None:
+        raise ValueError(f"{function}: the app has no A2APlugin; pass the Litestar app that has it, or what mount_agents has returned")
+    return plugin
 
 
 class LocalConnection:

@@ -30,7 +30,7 @@ from a2a_runtime.clock import to_datetime
 from a2a_runtime.execution import replay, results
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.incoming import Inbox
-from a2a_runtime.execution.questions import mark_question
+from a2a_runtime.execution.questions import AuthorizationRequest, mark_question
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.signals import RunStopped, TaskEnded, TaskSuspended
 from a2a_runtime.execution.writer import TaskWriter
@@ -341,8 +341,15 @@ class TaskContext(Context):
         """Ask the caller. Nothing stays in memory: when the answer comes, the handler runs again from the top and gets it here."""
         return await self._ask(State.INPUT_REQUIRED, question, schema, key)
 
+    def authorization(self, key: str) -> str:
+        """Return a text by which the application releases ``require_auth`` of this key (``a2a_runtime.local.release``), for it to keep."""
+        return AuthorizationRequest(self.scope, self.task_id, key).to_text()
+
     async def require_auth(self, request: str | Message, *, key: str | None = None) -> Answer:
-        """Ask the caller for an authorization outside of the protocol, and wait as ``ask`` does."""
+        """Ask the caller for an authorization outside of the protocol, and wait as ``ask`` does.
+
+        The caller answers when it is done, or the application does, see ``authorization``.
+        """
         return await self._ask(State.AUTH_REQUIRED, request, None, key)
 
     async def _ask(self, state: State, question: str | Message, schema: JsonObject | None, explicit_key: str | None) -> Answer:

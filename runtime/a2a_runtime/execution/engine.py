@@ -30,11 +30,19 @@ from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Message, StreamResponse
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.errors import ConcurrencyError, EventsGoneError, StoreUnavailableError, TaskStateError, TaskTerminalError
+from a2a_runtime.errors import (
+    ConcurrencyError,
+    EventsGoneError,
+    StoreUnavailableError,
+    TaskNotAcceptingMessagesError,
+    TaskStateError,
+    TaskTerminalError,
+)
 from a2a_runtime.execution.background import BackgroundTasks
 from a2a_runtime.execution.context import Context, SkillView
 from a2a_runtime.execution.dependencies import Fetcher, NoFetcher, RunDependencies
 from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change, check_follow_up
+from a2a_runtime.execution.questions import AuthorizationRequest, parse_question_key
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.run import call_handler
 from a2a_runtime.execution.runner import InProcessRunner, Skills
@@ -214,10 +222,24 @@ class Engine:
                 if idempotency_key is None or not await self._is_repeated(stored, bound, idempotency_key):
                     raise
                 return AcceptedMessage(stored, stored.last_seq, is_new=False)
-            accepting = self._accept_in_state(stored, bound, idempotency_key)
             with suppress(ConcurrencyError):
-                return await (asyncio.shield(self._background.start(accepting)) if self._store.is_durable else accepting)
+                return await self._accept(stored, bound, idempotency_key)
         raise ConcurrencyError
+
+    async def release(self, request: AuthorizationRequest, message: Message) -> AcceptedMessage:
+        """Answer a request for authorization for its caller; raise if the task does not wait for it, such as a second time."""
+        self._require_open()
+        for _ in range(_MAX_ATTEMPTS):
+            stored = await self.load(request.scope, request.task_id, 0, include_artifacts=False)
+            if stored.state is not State.AUTH_REQUIRED or parse_question_key(stored.task.model.status.message) != request.key:
+                raise TaskNotAcceptingMessagesError(f"The task does not wait for the authorization {request.key}")
+            with suppress(ConcurrencyError):
+                return await self._accept(stored, message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id}), None)
+        raise ConcurrencyError
+
+    async def _accept(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None) -> AcceptedMessage:
+        accepting = self._accept_in_state(stored, message, idempotency_key)
+        return await (asyncio.shield(self._background.start(accepting)) if self._store.is_durable else accepting)
 
     async def _accept_in_state(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None) -> AcceptedMessage:
         is_active = stored.state in ACTIVE

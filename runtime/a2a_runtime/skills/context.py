@@ -89,6 +89,14 @@ class SkillContext:
         value, _ = extract_payload(answer.message.parts, schema.validator)
         return schema.parse(value)
 
+    def authorization(self, key: str) -> str:
+        """Return a text by which the application releases ``require_auth``; see ``TaskContext.authorization``."""
+        return self._task.authorization(key)
+
+    async def require_auth(self, request: str, *, key: str | None = None) -> None:
+        """Wait for an authorization outside of the protocol; see ``TaskContext.require_auth``."""
+        await self._task.require_auth(request, key=key)
+
     def reject(self, reason: str = "The input cannot be used", *, fields: Sequence[tuple[str, str]] = ()) -> NoReturn:
         """Reject the task; ``fields`` are errors of the input that its schema cannot express, each a field path and a message.
 
