@@ -170,7 +170,7 @@ async def test_incoming_has_to_be_declared(store: Store) -> None:
         Skill("x", collect, answers="message", accepts_messages=True)
 
 
-def test_answers_are_told_from_messages_by_their_questions() -> None:
+def test_questions_tell_answers_from_messages() -> None:
     """Only a question of the agent makes the next message an answer."""
     first, said, answer, more = (build_user_message(text) for text in ("first", "said", "answer", "more"))
     question = mark_question(Message.model_validate({"message_id": "q", "role": "ROLE_AGENT", "parts": [{"text": "?"}]}), "#1", None)
