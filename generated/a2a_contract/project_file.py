@@ -243,6 +243,8 @@ class SkillTable(ConfigTable):
     """Restart a run that was interrupted; otherwise its task fails."""
     require: list[dict[str, list[str]]] | None = None
     """Requirements beside those of the surface: one of these, each with entries of [auth] and the scopes or roles that they must grant."""
+    accepts_messages: bool = False
+    """Take messages while a task runs, by ctx.incoming(); otherwise they are refused."""
     default: bool = False
     """Take the messages that name no skill."""
     only_extended: bool = False
