@@ -154,6 +154,8 @@ class JwtTable(ConfigTable):
     """The claim that names the tenant of a caller."""
     team_claim: str | None = None
     """The claim that names the team, whose members share tasks."""
+    keep_token: bool = False
+    """Keep the token for the run that it starts, for calls in the name of the caller."""
     leeway: Number = 0
     """Seconds by which clocks may differ."""
     oauth2: OAuth2Table | None = None

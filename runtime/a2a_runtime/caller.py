@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from a2a_contract.json_types import is_json_object
+
 TEAM_PREFIX = "team:"
 """Prefix of the owner of a team's tasks; no subject begins with it."""
+_MAX_ACTORS = 16
 
 
 class SurfaceKey(NamedTuple):
@@ -78,6 +81,18 @@ class Caller:
     """Security schemes by which the caller is authenticated, each with its scopes and roles."""
     expires_at: float | None = field(default=None, compare=False)
     """Expiry of the credentials in seconds since 1970; ``None``: never."""
+    token: str = field(default="", compare=False, repr=False)
+    """Bearer token of the caller, for ``client.OnBehalfOf``; only if the gate keeps it, and in the run for which it came only."""
+
+    @property
+    def actors(self) -> tuple[str, ...]:
+        """Agents that act for the caller, the one that has called first (claim ``act``, RFC 8693)."""
+        names: list[str] = []
+        actor = self.claims.get("act")
+        while is_json_object(actor) and len(names) < _MAX_ACTORS:
+            names.append(str(actor.get("sub", "")))
+            actor = actor.get("act")
+        return tuple(names)
 
     def satisfies(self, requirement: Mapping[str, Iterable[str]]) -> bool:
         """Return whether the caller is authenticated by every scheme of a requirement, with all of its scopes."""

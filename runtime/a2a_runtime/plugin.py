@@ -49,6 +49,7 @@ from a2a_runtime.http.mounting import (
     unregister_routes,
 )
 from a2a_runtime.http.openapi import extend_openapi
+from a2a_runtime.http.resource_metadata import METADATA_PATH, build_metadata_route
 from a2a_runtime.interfaces import GrpcOptions, check_grpc
 from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, AgentRuntime, ProcessKeys
@@ -137,8 +138,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self._mesh_surfaces = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
         self._endpoints = [SurfaceEndpoints(surface, self._mesh_surfaces.public_urls) for surface in self.surfaces]
         check_paths(self._endpoints, handlers)
-        if CATALOG_PATH not in {route for route, _ in list_routes(handlers)}:
-            handlers.append(build_catalog_route(lambda: self.surfaces))
+        taken = {route for route, _ in list_routes(handlers)}
+        for path, build_route in ((CATALOG_PATH, build_catalog_route), (METADATA_PATH, build_metadata_route)):
+            if path not in taken:
+                handlers.append(build_route(lambda: self.surfaces))
         for each in self._endpoints:
             handlers.extend(build_controllers(each))
             self.exact_paths.update(each.by_exact_path())

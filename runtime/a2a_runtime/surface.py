@@ -281,6 +281,11 @@ class Surface:
         """Alternatives of what a caller has to present."""
         return self.gate.security_requirements() if isinstance(self.gate, DescribableGate) else self.agent.security_requirements
 
+    @property
+    def authorization_servers(self) -> Sequence[str]:
+        """Issuers of the tokens that callers may present."""
+        return self.gate.authorization_servers if isinstance(self.gate, AuthGate) else ()
+
     def _check_dependencies(self) -> None:
         try:
             dependencies = self.agent.build_dependencies()

@@ -54,6 +54,8 @@ class Identity:
     claims: Mapping[str, object] = field(default_factory=dict[str, object])
     expires_at: float | None = None
     """Seconds since 1970 at which the credentials expire; ``None`` for never."""
+    token: str = field(default="", repr=False)
+    """The bearer token itself, for calls in the name of the caller; empty: it is not kept."""
 
     def __post_init__(self) -> None:
         names = f"{self.subject}{self.tenant}{self.team}"
@@ -80,6 +82,16 @@ class DescribesSchemes(Protocol):
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the schemes, each under the name that requirements use."""
+        ...
+
+
+@runtime_checkable
+class HasAuthorizationServer(Protocol):
+    """An authenticator of tokens that an OAuth 2.0 server issues."""
+
+    @property
+    def authorization_server(self) -> str:
+        """Return the URL of the issuer; empty if it has none."""
         ...
 
 

@@ -23,7 +23,15 @@ from a2a_contract.v1_0 import (
     SecurityScheme,
     StringList,
 )
-from a2a_runtime.auth.authentication import Authenticator, Credentials, DescribesSchemes, Identity, InvalidCredentialsError, parse_authorization
+from a2a_runtime.auth.authentication import (
+    Authenticator,
+    Credentials,
+    DescribesSchemes,
+    HasAuthorizationServer,
+    Identity,
+    InvalidCredentialsError,
+    parse_authorization,
+)
 from a2a_runtime.auth.rate_limit import TooManyFailedAttemptsError, TooManyRequestsError
 from a2a_runtime.caller import Caller
 
@@ -157,6 +165,9 @@ class AuthGate:
         self._should_qualify_subjects = not shared_subjects and len({each[0].position for each in self._alternatives}) > 1
         described = [self._schemes[each.name] for required in self._alternatives for each in required if each.name in self._schemes]
         self._challenges = list_challenges(described)
+        servers = [each.authorization_server for each in authenticators if isinstance(each, HasAuthorizationServer)]
+        self.authorization_servers = tuple(dict.fromkeys(filter(None, servers)))
+        """Issuers of the tokens that callers may present."""
 
     def admit(self, credentials: Credentials) -> Caller | Awaitable[Caller]:
         """Run every authenticator; the result is immediate unless one of them has to wait."""
@@ -225,7 +236,8 @@ class AuthGate:
         if self._should_qualify_subjects:
             subject, team = f"{first.name}:{subject}", team and f"{first.name}:{team}"
         granted = {first.name: identity.scopes | identity.roles}
-        caller = Caller(subject, identity.tenant, identity.scopes, identity.roles, identity.claims, team, granted, identity.expires_at)
+        known = identity.tenant, identity.scopes, identity.roles, identity.claims
+        caller = Caller(subject, *known, team, granted, identity.expires_at, identity.token)
         for required, other in others:
             if other.tenant and caller.tenant not in {"", other.tenant}:
                 raise ChallengeError(self._challenge(), "The credentials name different tenants")

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from a2a_contract.json_types import is_json_object
 from a2a_contract.v1_0 import SecurityScheme
-from a2a_runtime.auth.authentication import Credentials, Identity
+from a2a_runtime.auth.authentication import Credentials, Identity, parse_authorization
 
 HostCaller: TypeAlias = Callable[[Credentials], Identity | Awaitable[Identity | None] | None]
 """Identifies the caller of a connection; ``None`` without an authenticated user."""
@@ -25,11 +25,14 @@ _SUBJECTS = ("identity", "sub", "id")
 """Members of users and claims that name a caller: of Starlette's users, of tokens, of rows in a database."""
 
 
-def host_user(subject: str | None = None, *, tenant: str = "", scopes: str = "", roles: str = "", claims: Sequence[str] = ()) -> HostCaller:
+def host_user(
+    subject: str | None = None, *, tenant: str = "", scopes: str = "", roles: str = "", claims: Sequence[str] = (), keep_token: bool = False
+) -> HostCaller:
     """Identify callers by the user that the host's middleware has put into the scope.
 
     Every argument names a member of the user, or else a claim of its token or session. Without a name, the subject is the user's ``identity``, the
-    claim ``sub`` or the user's ``id``. ``claims`` are copied for handlers.
+    claim ``sub`` or the user's ``id``. ``claims`` are copied for handlers. ``keep_token`` keeps the bearer token of the request for the run that it
+    starts (``client.OnBehalfOf``).
     """
 
     def identify(connection: Credentials) -> Identity | None:
@@ -48,6 +51,7 @@ def host_user(subject: str | None = None, *, tenant: str = "", scopes: str = "",
             _to_names(_find((roles,), sources)),
             claims={name: value for name in claims if (value := _find((name,), sources)) is not None},
             expires_at=_to_seconds(_find(("exp",), sources[1:])),
+            token=(parse_authorization(connection, "bearer") or "") if keep_token else "",
         )
 
     return identify

@@ -95,6 +95,8 @@ class JwtAuthenticator:
     """The discovery document that tells clients how to get a token, for an OpenID Connect issuer."""
     oauth2: OAuthFlows | None = None
     """The way to a token, for an OAuth 2.0 issuer."""
+    keep_token: bool = False
+    """Keep the token in memory for the run that a request starts, so that it can call others in the name of the caller (``client.OnBehalfOf``)."""
     _algorithms: frozenset[str] = field(init=False, repr=False)
     _options: Options = field(init=False, repr=False)
 
@@ -114,6 +116,11 @@ class JwtAuthenticator:
             raise InvalidCredentialsError("The algorithm of the token is not allowed")
         key = self.keys.find(header.key_id, header.algorithm)
         return self._verify(token, key) if isinstance(key, PyJWK) else self._verify_async(token, key)
+
+    @property
+    def authorization_server(self) -> str:
+        """Return the issuer, if it is a URL."""
+        return self.validation.issuer if self.validation.issuer.startswith("https://") else ""
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the OAuth 2.0, OpenID Connect or bearer scheme."""
@@ -151,6 +158,7 @@ class JwtAuthenticator:
             "" if names.team is None or names.team not in claims else _require_text(claims, names.team),
             claims,
             _parse_expiry(claims["exp"]) + validation.leeway,
+            token if self.keep_token else "",
         )
 
 

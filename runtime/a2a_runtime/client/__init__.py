@@ -13,7 +13,7 @@ from a2a_runtime.catalog import CatalogEntry
 from a2a_runtime.importing import explain_missing, lazy_names
 
 with explain_missing(__name__):
-    from a2a_runtime.client.auth import ApiKeyAuth, BearerAuth, ClientCredentials, Credential
+    from a2a_runtime.client.auth import ApiKeyAuth, BearerAuth, Credential
 
 from a2a_runtime.client.catalog import read_catalog
 from a2a_runtime.client.client import A2AClient, Content, PushConfigs, build_message, build_part
@@ -37,6 +37,7 @@ from a2a_runtime.client.errors import (
     UnexpectedStatusError,
     UntrustedOriginError,
 )
+from a2a_runtime.client.oauth import ClientCredentials, FileToken, JwtAssertion, OnBehalfOf, PrivateKeyJwt
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions, VerifiesCards
 from a2a_runtime.client.stream import TaskEvent, TaskStream
 
@@ -62,11 +63,15 @@ __all__ = [
     "Content",
     "Credential",
     "DiscoveryError",
+    "FileToken",
     "InvalidCardError",
     "InvalidResponseError",
+    "JwtAssertion",
     "MissingCredentialsError",
     "NoInterfaceError",
+    "OnBehalfOf",
     "Pin",
+    "PrivateKeyJwt",
     "PushConfigs",
     "ResponseError",
     "ResponseLimits",

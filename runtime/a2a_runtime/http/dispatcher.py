@@ -35,7 +35,7 @@ from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import CancelTaskRequest
 from a2a_runtime.auth.authentication import Credentials
-from a2a_runtime.auth.gate import ANONYMOUS
+from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.counters import CounterStore
@@ -44,6 +44,7 @@ from a2a_runtime.http.errors import ErrorResponse, render_error, to_protocol_err
 from a2a_runtime.http.event_stream import EVENT_STREAM, EventStreamResponse, encode_error_event, encode_event
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
+from a2a_runtime.http.resource_metadata import add_metadata_url
 from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect, wait_for_expiry
 from a2a_runtime.logs import audit, request_log
 from a2a_runtime.service.context import CallContext, ProtocolBinding
@@ -214,6 +215,8 @@ class Dispatcher:
                 self._admission.leave(request)
 
     async def _send_error(self, request: HttpRequest, error: Exception) -> None:
+        if isinstance(error, ChallengeError):
+            error.challenge = add_metadata_url(error.challenge, self.surface, request.scope)
         status, body, headers = self.render_error(request, error)
         if isinstance(error, RequestTimeoutError) and request.is_http_1:
             headers = (*headers, _CONNECTION_CLOSE)  # the rest of the body is not read

@@ -129,7 +129,7 @@ def _build_jwt_authenticator(name: str, table: JwtTable, folder: Path, environme
     claim_names = jwt_tokens.ClaimNames(tenant=table.tenant_claim, team=table.team_claim)
     url = jwks.discovery_url(table.issuer) if table.discover else None
     flows = OAuthFlows.model_validate(table.oauth2.model_dump(exclude_none=True)) if table.oauth2 else None
-    return jwt_tokens.JwtAuthenticator(resolver, validation, claim_names, name, url, flows)
+    return jwt_tokens.JwtAuthenticator(resolver, validation, claim_names, name, url, flows, table.keep_token)
 
 
 def _read_bytes(file: Path) -> bytes:

@@ -21,8 +21,9 @@ from a2a_contract.v1_0 import (
     StringList,
 )
 from a2a_runtime.client import A2AClient, ClientOptions
-from a2a_runtime.client.auth import ApiKeyAuth, CardAuth, ClientCredentials, Credential, choose_auth
+from a2a_runtime.client.auth import ApiKeyAuth, CardAuth, Credential, choose_auth
 from a2a_runtime.client.errors import MissingCredentialsError, TokenError
+from a2a_runtime.client.oauth import ClientCredentials
 
 pytestmark = pytest.mark.anyio
 
