@@ -17,13 +17,16 @@ from a2a_contract.dialects import VERSION
 from a2a_contract.errors import ERRORS, VersionNotSupportedError
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import OPERATIONS
+from a2a_runtime.catalog import CATALOG_PATH
+from a2a_runtime.http.resource_metadata import METADATA_PATH
 from a2a_runtime.plugin import HEALTH_PATH, LIVE_PATH, READY_PATH
 from a2a_runtime.runtime import JWKS_PATH
 
 HTTP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 CARDS = re.compile(r".*/\.well-known/agent(-card)?\.json")
-PUBLIC = re.compile(rf"{HOST_PATH}|/explorer|/schema(/.*)?|{JWKS_PATH}|{LIVE_PATH}|{READY_PATH}|{HEALTH_PATH}")
-"""What is public besides the cards: the host's own pages, the documents about the app, its public keys, and probes."""
+PUBLIC = re.compile(rf"{HOST_PATH}|/explorer|/schema(/.*)?|{JWKS_PATH}|{LIVE_PATH}|{READY_PATH}|{HEALTH_PATH}|{CATALOG_PATH}|{METADATA_PATH}(/.*)?")
+"""What is public besides the cards: the host's own pages, the documents about the app, its public keys, probes, the list of public cards, and where
+tokens come from."""
 
 VERSIONS = (None, "", "1.0", "0.3", "0.3.0", "9.9", "nonsense")
 TOKEN = {"authorization": f"Bearer {ISSUER.issue_token(org='acme')}"}
