@@ -20,6 +20,7 @@ with explain_missing(__name__):
 from a2a_runtime.agent import Agent
 from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.http.middleware import ExactPathRouter, HstsMiddleware, build_cors_config
+from a2a_runtime.http.openapi_page import build_openapi_config
 from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.plugin import A2APlugin, GcTuningPlugin
 from a2a_runtime.project.loader import load_project
@@ -45,7 +46,8 @@ def create_app(
     agents = A2APlugin(*mounted, store=store, settings=settings, mesh=mesh, grpc=grpc)
     agents.has_host = False
     plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
-    app = Litestar(plugins=plugins, cors_config=build_cors_config(settings), logging_config=None)
+    openapi = build_openapi_config(agents.surfaces)
+    app = Litestar(plugins=plugins, cors_config=build_cors_config(settings), openapi_config=openapi, logging_config=None)
     if app.cors_config is None:  # CORS runs before the router
         app.asgi_handler = ExactPathRouter(app.asgi_handler, agents.exact_paths)
     if settings.hsts_seconds:

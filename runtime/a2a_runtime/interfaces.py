@@ -1,7 +1,7 @@
 """The gRPC interface of a surface: its port, TLS and limits of connections, and the form of its address on cards.
 
     Surface(agent, grpc=GrpcOptions("127.0.0.1:50051"))
-    A2APlugin(agent, caller=…, grpc="127.0.0.1:50051")          the same, for the only surface of an app
+    A2APlugin(agent, gate=…, grpc="127.0.0.1:50051")            the same, for the only surface of an app
 
 A port belongs to one surface: requests of 0.3 name no agent, and the tenant of 1.0 is that of the caller. Both versions are served on it.
 """
@@ -109,12 +109,17 @@ def is_grpc_installed() -> bool:
 
 
 def check_grpc(surfaces: Iterable[Surface]) -> None:
-    """Refuse two surfaces on one port, and a port without the libraries that serve it."""
+    """Refuse two surfaces on one port, a port without the libraries that serve it, and one whose callers do not exist there."""
     taken: dict[str, Surface] = {}
     for surface in surfaces:
         if surface.grpc is None:
             continue
         if not is_grpc_installed():
             raise ValueError(f"{surface}: grpc: {MISSING_EXTRA}")
+        if surface.caller is not None:
+            raise ValueError(
+                f"{surface}: grpc: caller= reads users whom the application has authenticated, and there are none over gRPC; set gate= instead, "
+                "or give the port to another surface that has a gate"
+            )
         if (other := taken.setdefault(surface.grpc.address, surface)) is not surface:
             raise ValueError(f"{surface}: grpc: {other} listens on {surface.grpc.address}; a port belongs to one surface, choose another")

@@ -123,6 +123,8 @@ class RouteOptions:
     tags: Sequence[str] = ()
     """Tags in the OpenAPI document; empty: the name of the agent."""
     include_in_schema: bool = True
+    tenants_in_schema: bool = False
+    """List the paths with a tenant in the OpenAPI document too; they work in any case."""
     exclude_from_auth: bool = False
     """Keep the authentication middleware of the app away: callers are those of the gate."""
 

@@ -167,7 +167,7 @@ def test_the_document_of_the_app_has_every_path() -> None:
         document = client.get("/schema/openapi.json").json()
     paths = document["paths"]
     assert document["openapi"].startswith("3.1")
-    assert {"/books", "/one", "/one/.well-known/agent-card.json", "/one/v1/message:send", "/new/{tenant}/tasks/{id}:cancel"} <= set(paths)
+    assert {"/books", "/one", "/one/.well-known/agent-card.json", "/one/v1/message:send", "/new/tasks/{id}:cancel"} <= set(paths)
     assert set(paths["/one/tasks/{id}:subscribe"]) == {"get", "post"}
     assert "/new/v1/message:send" not in paths
     references = re.findall(r'"\$ref": "#/components/schemas/([^"]+)"', json.dumps(document))

@@ -19,7 +19,7 @@ from pydantic_core import from_json
 import a2a_contract
 from a2a_contract.dialects import Dialect, Parameter
 from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_contract.operations import SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
+from a2a_contract.operations import OPERATIONS, SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.routes.cards import CARDS
 from a2a_contract.translate.v0_3 import write_security_scheme  # the security schemes of 0.3 are those of OpenAPI
 from a2a_runtime.http.asgi import IDEMPOTENCY_KEY, LAST_EVENT_ID
@@ -35,6 +35,7 @@ _HEADERS: Mapping[str, tuple[Parameter, ...]] = {
     SUBSCRIBE_TO_TASK.name: (LAST_EVENT_ID,),
 }
 """Headers of the runtime, by the tag of an operation in the contract."""
+_TENANT, _SCHEMAS = "{tenant}", "#/components/schemas/"
 _LOCATIONS = ("path", "header", "query")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -51,7 +52,7 @@ def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
         (prefix + path).rstrip("/") or "/": item for surface in surfaces if surface.routes.include_in_schema for path, item in build_paths(surface)
     }
     document.paths = {**(document.paths or {}), **paths}
-    document.components.schemas = {**document.components.schemas, **build_schemas(surfaces)}
+    document.components.schemas = {**document.components.schemas, **_select_reachable(build_schemas(surfaces), paths)}
     if schemes := security_schemes(surfaces):
         document.components.security_schemes = {**(document.components.security_schemes or {}), **schemes}
 
@@ -74,7 +75,7 @@ def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
     dialects = expand_dialects(surface.dialects)
     paths: Json = {}
     for dialect in dialects:
-        paths = _merge(paths, _read_document(dialect)["paths"])
+        paths = _merge(paths, _select_paths(surface, _read_document(dialect)["paths"]))
     callers = [each for each in dialects if "/" in _read_document(each)["paths"]]
     paths["/"] = {"post": {**paths["/"]["post"], "summary": "JSON-RPC: " + ", ".join(each.title for each in callers)}}
     for skill in surface.skills.values():
@@ -87,6 +88,34 @@ def build_paths(surface: Surface) -> Iterator[tuple[str, Json]]:
             surface.path + path if path != "/" else surface.path or "/",
             {method: _adapt_operation(surface, operation, is_public=path in public_paths) for method, operation in item.items()},
         )
+
+
+def _select_paths(surface: Surface, paths: Json) -> Json:
+    """Select the operations that an agent has by its capabilities; each of them once, unless paths with a tenant are wanted too."""
+    missing = {each.name for each in OPERATIONS.values() if each.capability and not getattr(surface.agent.capabilities, each.capability)}
+    selected = {
+        path: {method: operation for method, operation in item.items() if missing.isdisjoint(operation["tags"])}
+        for path, item in paths.items()
+        if surface.routes.tenants_in_schema or _TENANT not in path
+    }
+    return {path: item for path, item in selected.items() if item}
+
+
+def _select_reachable(schemas: Json, *roots: object) -> Json:
+    """Select the schemas to which some JSON refers, and those to which they refer."""
+    found: Json = {}
+    pending: list[object] = [*roots]
+    while pending:
+        value = pending.pop()
+        if is_json_object(value):
+            name = str(value.get("$ref", "")).removeprefix(_SCHEMAS)
+            if name in schemas and name not in found:
+                found[name] = schemas[name]
+                pending.append(schemas[name])
+            pending.extend(value.values())
+        elif is_json_array(value):
+            pending.extend(value)
+    return {name: schema for name, schema in schemas.items() if name in found}
 
 
 def _merge(one: object, other: object) -> Any:  # noqa: ANN401 - any JSON

@@ -156,7 +156,7 @@ def test_another_agent_knows_the_caller_and_the_actors(stack: ExitStack, proof: 
     assert len(world.server.forms) == 2
 
 
-def test_a_token_is_not_shown_and_not_kept_without_being_asked_for(stack: ExitStack) -> None:
+def test_a_token_is_in_no_representation_and_kept_by_request_only(stack: ExitStack) -> None:
     """The second agent keeps none; a caller's token is in no representation."""
     assert "'token': ''" in World(stack).ask()
     with_token = Caller("ada", token="eyJ…")  # noqa: S106 - of a test

@@ -15,6 +15,7 @@ from litestar.testing import TestClient
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Credentials, HostCaller, Identity, OpenGate, digest_key, host_user
+from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
@@ -107,6 +108,13 @@ def test_a_surface_of_a_host_says_who_its_callers_are() -> None:
             pass
     with pytest.raises(ValueError, match="both gate= and caller= are set"):
         Surface(build_agent(), gate=OpenGate(), caller=host_user())
+
+
+def test_users_of_a_host_do_not_exist_over_grpc() -> None:
+    """The error says what to write."""
+    surface = Surface(build_agent(), "/agent", caller=host_user(), grpc=GrpcOptions("127.0.0.1:50051"))
+    with pytest.raises(ValueError, match=r"grpc: caller= reads users.*none over gRPC; set gate= instead"):
+        Litestar(plugins=[A2APlugin(surface)])
 
 
 def test_options_of_the_plugin_are_for_agents() -> None:
