@@ -109,17 +109,12 @@ def is_grpc_installed() -> bool:
 
 
 def check_grpc(surfaces: Iterable[Surface]) -> None:
-    """Refuse two surfaces on one port, a port without the libraries that serve it, and one whose callers do not exist there."""
+    """Refuse two surfaces on one port, and a port without the libraries that serve it."""
     taken: dict[str, Surface] = {}
     for surface in surfaces:
         if surface.grpc is None:
             continue
         if not is_grpc_installed():
             raise ValueError(f"{surface}: grpc: {MISSING_EXTRA}")
-        if surface.caller is not None:
-            raise ValueError(
-                f"{surface}: grpc: caller= reads users whom the application has authenticated, and there are none over gRPC; set gate= instead, "
-                "or give the port to another surface that has a gate"
-            )
         if (other := taken.setdefault(surface.grpc.address, surface)) is not surface:
             raise ValueError(f"{surface}: grpc: {other} listens on {surface.grpc.address}; a port belongs to one surface, choose another")

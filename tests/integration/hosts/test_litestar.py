@@ -112,9 +112,8 @@ def test_a_surface_of_a_host_says_who_its_callers_are() -> None:
 
 def test_users_of_a_host_do_not_exist_over_grpc() -> None:
     """The error says what to write."""
-    surface = Surface(build_agent(), "/agent", caller=host_user(), grpc=GrpcOptions("127.0.0.1:50051"))
-    with pytest.raises(ValueError, match=r"grpc: caller= reads users.*none over gRPC; set gate= instead"):
-        Litestar(plugins=[A2APlugin(surface)])
+    with pytest.raises(ValueError, match=r"grpc: caller= identifies users.*set gate=AuthGate"):
+        Surface(build_agent(), "/agent", caller=host_user(), grpc=GrpcOptions("127.0.0.1:50051"))
 
 
 def test_options_of_the_plugin_are_for_agents() -> None:
