@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from random import shuffle
@@ -38,6 +37,8 @@ log = logging.getLogger(__name__)
 
 _NOTIFICATION_DELAY_SECONDS = 0.05
 _MAX_ORPHANS = 64
+ORPHANS_KEY = "orphans"
+"""Key of the notification that there are many orphans; no task has it."""
 _BLOCKED_SHARE = 3
 """Part of the rest of a lease after which an event loop counts as blocked: one third, so that the suspect is noted in time."""
 
@@ -102,7 +103,7 @@ class InProcessRunner:
         self._working_delay = DelayedCalls[TaskRun](self._settings.working_delay, lambda run: self._background.start(run.mark_working()))
         self._claimed_before = frozenset[str]()
         """Tasks that this process had claimed without running them when it last renewed its lease: their runs may have been about to begin."""
-        self._is_renewal_pending = False
+        self._is_renewal_pending = self._is_claiming = False
         self._is_closing = False
         renewed_seconds = self._settings.lease_duration - self._settings.lease_renew_interval
         self._watch = LoopWatch(self._store, self.process, renewed_seconds / _BLOCKED_SHARE)
@@ -202,8 +203,10 @@ class InProcessRunner:
             run.context.notify_message()
         return run is not None
 
-    def on_notification(self, keys: Iterable[str]) -> frozenset[str]:
+    def on_notification(self, keys: frozenset[str]) -> frozenset[str]:
         """Renew the lease soon if a task runs here: it may have been canceled. Its events come from here, so its readers need no notification."""
+        if ORPHANS_KEY in keys:
+            self._background.start(self._claim_orphans())
         local = frozenset(key for key in keys if self.notify_message(key))
         if local and not self._is_renewal_pending:
             self._is_renewal_pending = True
@@ -240,7 +243,19 @@ class InProcessRunner:
             await self._renew_lease()
 
     async def _claim_orphans(self) -> None:
-        """Claim orphans, some at a time, until there are no others: after a crash there may be thousands."""
+        """Claim orphans, unless this process is at it already."""
+        if self._is_claiming:
+            return
+        self._is_claiming = True
+        try:
+            with suppress(StoreUnavailableError):  # the next scan finds them
+                await self._claim_all_orphans()
+        finally:
+            self._is_claiming = False
+
+    async def _claim_all_orphans(self) -> None:
+        """Claim orphans, some at a time, until there are no others. After a crash there may be thousands: other processes are notified."""
+        has_notified = False
         tried, left = set(self._unknown_skill_tasks), len(self._unknown_skill_tasks)
         while not self._is_closing:
             limit = _MAX_ORPHANS + left
@@ -250,6 +265,9 @@ class InProcessRunner:
                 return
             left = len(found) - len(orphans)
             tried.update(orphans)
+            if len(found) == limit and not has_notified:
+                has_notified = True
+                self._dependencies.hub.notify_others((ORPHANS_KEY,))
             shuffle(orphans)  # other processes claim the same ones
             await asyncio.gather(*map(self.resume, orphans))
 

@@ -122,6 +122,11 @@ class EventHub:
         if self._notifier is not None:
             self._notifier.notify((key,))
 
+    def notify_others(self, keys: Iterable[str]) -> None:
+        """Notify the other processes, if there are any."""
+        if self._notifier is not None:
+            self._notifier.notify(keys)
+
     def on_notification(self, keys: Iterable[str]) -> None:
         """Make the readers of these tasks look into the log."""
         for key in keys:

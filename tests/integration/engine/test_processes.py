@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -16,6 +17,7 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import EngineOptions
+from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import ChangeResult, NewTask, TaskChange, TaskQuery
@@ -149,6 +151,33 @@ async def test_orphans_are_taken_over_as_fast_as_they_can_be_run(notifiers_and_s
     async with run_agent(echoes, store=store, options=EngineOptions(settings=settings)), asyncio.timeout(20):
         while (await store.list_tasks(scope, TaskQuery(state=State.COMPLETED))).total_size < 270:  # noqa: ASYNC110 - it has no event
             await asyncio.sleep(0.02)
+
+
+async def test_many_orphans_are_shared_by_the_living(postgres_url: str) -> None:
+    """A process that finds many notifies the others, which take part at once, and not only at their next scan."""
+    counts = Counter[int]()
+
+    def count_runs(number: int) -> Skill:
+        async def echoes(_ctx: TaskContext) -> None:
+            counts[number] += 1
+            await asyncio.sleep(0)
+
+        return Skill("echoes", echoes)
+
+    dying = PostgresStore(postgres_url, StoreOptions(lease_seconds=600))
+    await dying.open()
+    await dying.register("dying")
+    scope, new = TaskScope("/agent", "", "ada"), NewTask("c-1", build_user_message("go"), "echoes", CANONICAL.name, process="dying")
+    await asyncio.gather(*[dying.create_task(scope, new) for _ in range(600)])
+    async with AsyncExitStack() as stack, asyncio.timeout(30):
+        for number, interval in enumerate((1000.0, 1000.0, 0.1)):
+            options = EngineOptions(replace(FAST_SETTINGS, orphan_scan_interval=interval), notifier=PostgresNotifier(postgres_url))
+            await stack.enter_async_context(run_agent(count_runs(number), store=PostgresStore(postgres_url), options=options))
+        await dying.unregister("dying")
+        while sum(counts.values()) < 600:  # noqa: ASYNC110 - the counts have no event
+            await asyncio.sleep(0.02)
+    assert min(counts[number] for number in range(3)) >= 100, counts
+    await dying.close()
 
 
 async def test_the_cleanup_goes_on_until_nothing_is_due() -> None:

@@ -97,6 +97,8 @@ class MemoryStore(MemoryTasks):
         if deleted:
             return deleted
         deleted = self._delete_old_messages()
+        if self._unchecked:
+            return max(deleted, 1)
         self._counter.remove_expired()
         now = self._clock.millis()
         self._leases = {process: until for process, until in self._leases.items() if until > now}
@@ -109,7 +111,8 @@ class MemoryStore(MemoryTasks):
         checked, self._unchecked = self._unchecked[-_MAX_CHECKED_CONVERSATIONS:], self._unchecked[:-_MAX_CHECKED_CONVERSATIONS]
         cutoff, deleted = self._conversation_cutoff(), 0
         for key in checked:
-            if (conversation := self._conversations.get(key)) is None:
+            conversation = self._conversations.get(key)
+            if conversation is None or _is_young(conversation, cutoff):
                 continue
             kept = [message for message in conversation.messages if message[0] > cutoff]
             deleted += len(conversation.messages) - len(kept)
@@ -277,3 +280,9 @@ class MemoryStore(MemoryTasks):
 
 def _is_of_surface(task: MemoryTask, surfaces: Collection[str] | None) -> bool:
     return surfaces is None or task.scope.surface in surfaces
+
+
+def _is_young(conversation: Conversation, cutoff: int) -> bool:
+    """Return whether nothing of a conversation can have expired; its messages are ordered by time."""
+    is_data_young = conversation.data is None or conversation.updated_at_millis > cutoff
+    return is_data_young and bool(conversation.messages or conversation.data) and (not conversation.messages or conversation.messages[0][0] > cutoff)
