@@ -17,7 +17,7 @@ LIMIT = 16_199
 """The most lines of code that the runtime may have, without ``testing``. A new feature raises it by its own lines; anything else lowers it."""
 
 GRPC = "grpc"
-OWN_LIMITS = {GRPC: 500, "sources": 260, "bridges": 1_500}
+OWN_LIMITS = {GRPC: 650, "sources": 260, "bridges": 1_500}
 """The same for packages that are counted apart, because only apps that use them load them; gRPC with the module of its messages."""
 
 _NO_CODE = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING})
@@ -46,7 +46,7 @@ def count_packages() -> Counter[str]:
     counts: Counter[str] = Counter()
     for path in sorted(RUNTIME.rglob("*.py")):
         parts = path.relative_to(RUNTIME).parts
-        package = GRPC if parts[0] == "protobuf.py" else parts[0] if len(parts) > 1 else "(top level)"
+        package = GRPC if parts[-1] in {"protobuf.py", "grpc.py"} else parts[0] if len(parts) > 1 else "(top level)"
         counts[package] += count_code_lines(path.read_text(encoding="utf-8"))
     return counts
 

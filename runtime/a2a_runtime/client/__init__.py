@@ -38,13 +38,14 @@ from a2a_runtime.client.errors import (
     UntrustedOriginError,
 )
 from a2a_runtime.client.oauth import ClientCredentials, FileToken, JwtAssertion, OnBehalfOf, PrivateKeyJwt
-from a2a_runtime.client.options import HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions, VerifiesCards
+from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions, VerifiesCards
 from a2a_runtime.client.stream import TaskEvent, TaskStream
 
 if TYPE_CHECKING:
     from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
 
 __all__ = [
+    "GRPC",
     "HTTP_JSON",
     "JSONRPC",
     "A2AClient",

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.clock import Clock, SystemClock
 
+if TYPE_CHECKING:
+    from grpc import ChannelCredentials
+
 JSONRPC = TransportProtocol.JSONRPC
 HTTP_JSON = TransportProtocol.HTTP_JSON
+GRPC = TransportProtocol.GRPC
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,8 @@ class ClientOptions:
     """Verifies cards, e.g. ``client.signatures.CardVerifier``, instead of ``card_keys``; ``None`` skips verification if there are no keys either."""
     read_timeout: float = 30.0
     """Time for the complete response to everything but a message: the card, get, list, cancel and push configurations."""
+    grpc_credentials: ChannelCredentials | None = None
+    """TLS of gRPC, where it needs authorities or a client certificate of its own (``grpc.ssl_channel_credentials``)."""
     clock: Clock = field(default_factory=SystemClock)
 
 

@@ -1,4 +1,4 @@
-"""Choice of an interface from a card, and its protocol: JSON-RPC or REST encoding of operations.
+"""Choice of an interface from a card, and its protocol: JSON-RPC, REST or gRPC encoding of operations.
 
 The first interface of the card that the client supports wins; the others are tried in their order if nothing answers there. 0.3 over HTTP+JSON
 has two forms, of which the official SDK and most agents use ProtoJSON. A pin excludes everything it does not name.
@@ -8,6 +8,7 @@ Differences between dialects are data of their bindings. This module adds the en
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,14 +28,19 @@ from a2a_contract.http import PathBuilder, RequestTarget
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.jsonrpc import ErrorObject, JsonRpcResponseParser, serialize_call
 from a2a_contract.methods import METHODS
-from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, SEND_MESSAGE
 from a2a_contract.paths import PATHS
+from a2a_contract.protobuf_values import Method
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCard, AgentInterface
 from a2a_runtime.client.errors import InvalidResponseError, NoInterfaceError, error_from_http, error_from_jsonrpc
-from a2a_runtime.client.options import HTTP_JSON, JSONRPC, Pin
+from a2a_runtime.client.grpc import PLAIN, TLS
+from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, Pin
+from a2a_runtime.interfaces import MISSING_EXTRA, is_grpc_installed
 
 _HTTPS, _HTTP = "https", "http"
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
+_PORT = re.compile(r":[0-9]+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,11 @@ class Interface:
 def interface_from_pin(url: str, pin: Pin) -> Interface:
     """Build the interface at a known URL."""
     dialect = DIALECTS[pin.dialect] if pin.dialect else CANONICAL
-    transport = pin.transport or (JSONRPC if dialect.jsonrpc else HTTP_JSON)
+    transport = pin.transport or (GRPC if urlsplit(url).scheme in (PLAIN, TLS) else JSONRPC if dialect.jsonrpc else HTTP_JSON)
+    if transport == GRPC:
+        if not is_grpc_installed():
+            raise NoInterfaceError(f"{url}: {MISSING_EXTRA}")
+        url = _to_grpc_url(url, "") or url
     if not _is_supported(dialect, transport):
         raise NoInterfaceError(f"{dialect.title}: not available over {transport.value}; pin another dialect or transport")
     return Interface(url, dialect, transport)
@@ -70,19 +80,35 @@ def choose_interfaces(card: AgentCard, card_dialect: Dialect, card_url: str, pin
 
 def _list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
     """List the ways to use an interface; none if it leads from https to http."""
-    url = urljoin(card_url, listed.url)
+    binding = listed.protocol_binding.upper()
+    url = _to_grpc_url(listed.url, card_url) if binding == GRPC else urljoin(card_url, listed.url)
     scheme = urlsplit(url).scheme
-    if scheme not in (_HTTPS, _HTTP) or (scheme == _HTTP and urlsplit(card_url).scheme == _HTTPS):
+    if scheme not in (_HTTPS, _HTTP, TLS, PLAIN) or (scheme in (_HTTP, PLAIN) and urlsplit(card_url).scheme == _HTTPS):
         return
     version = ".".join(listed.protocol_version.strip().split(".")[:2])
     dialects = [each for each in DIALECTS.values() if each.version and each.version == version]
     for dialect in sorted(dialects, key=lambda each: each.form_of is None) or ([card_dialect] if card_dialect is not CANONICAL else []):
-        transport = TransportProtocol(listed.protocol_binding.upper())
+        transport = TransportProtocol(binding)
         if _is_supported(dialect, transport):
             yield Interface(url, dialect, transport, listed.tenant or None)
 
 
+def _to_grpc_url(address: str, card_url: str) -> str:
+    """Build the URL of a gRPC address; without a scheme it uses TLS if the card does. Empty for what is no address of a host."""
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        scheme, rest = urlsplit(card_url).scheme or _HTTP, address
+    if scheme not in (_HTTPS, TLS, _HTTP, PLAIN) or not _HOST.fullmatch(rest):
+        return ""
+    is_tls = scheme in (_HTTPS, TLS)
+    host = rest.rstrip("/")
+    return f"{TLS if is_tls else PLAIN}://{host if _PORT.search(host) else f'{host}:{443 if is_tls else 80}'}"
+
+
 def _is_supported(dialect: Dialect, transport: TransportProtocol) -> bool:
+    if transport == GRPC:
+        call = SEND_MESSAGE.calls.get(dialect.name)
+        return call is not None and call.grpc is not None and is_grpc_installed()
     if transport == JSONRPC:
         return dialect.jsonrpc
     return transport == HTTP_JSON and _get_base_dialect(dialect).name in PATHS
@@ -95,6 +121,8 @@ def _get_base_dialect(dialect: Dialect) -> Dialect:
 def _describe_mismatch(card: AgentCard, pin: Pin) -> str:
     listed = ", ".join(f"{each.protocol_version or '?'} over {each.protocol_binding} at {each.url}" for each in card.supported_interfaces)
     pinned = ", ".join(filter(None, (pin.dialect, pin.transport and pin.transport.value)))
+    if any(each.protocol_binding.upper() == GRPC for each in card.supported_interfaces) and not is_grpc_installed():
+        pinned = f"{pinned}; for {GRPC.value}, {MISSING_EXTRA}" if pinned else pinned
     reason = f"the client is pinned to {pinned}" if pinned else "this client supports none of them"
     return f"The agent offers {listed or 'no interface'}, and {reason}"
 
@@ -263,8 +291,44 @@ class RestProtocol(ClientProtocol):
         return self._path_builders[name].find_binding(operation)
 
 
+class GrpcProtocol(ClientProtocol):
+    """gRPC: a path for each method; ``client.grpc`` turns the JSON of the dialect into messages."""
+
+    def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
+        """Encode a request in the JSON of the dialect."""
+        binding, dialect = self._require_binding(operation), self.interface.dialect
+        path = next(path for path, each in self._methods().items() if each.binding is binding)
+        return OutgoingRequest("POST", self.interface.url + path, body=to_json(binding.encode_request(request)), media_type=dialect.media_types[0])
+
+    def decode(self, operation: Operation, body: bytes) -> WireModel | None:
+        """Decode a result."""
+        binding = self._require_binding(operation)
+        if binding.response is None:
+            return None
+        try:
+            return self._get_reader(binding).parse(body)
+        except ValueError as error:
+            raise _build_invalid_response(operation, error, body) from error
+
+    def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
+        """Build the exception of a status."""
+        return error_from_http(self.interface.dialect.name, operation, status, body)
+
+    def find_binding(self, operation: Operation) -> AnyBinding | None:
+        """Find the binding of the method."""
+        methods = (each.binding for each in self._methods().values() if each.binding.operation is operation)
+        return next((each for each in methods if each.dialect == self.interface.dialect.name), None)
+
+    def _methods(self) -> Mapping[str, Method]:
+        from a2a_contract import protobuf  # noqa: PLC0415 - many modules, for this binding only
+
+        return protobuf.METHODS
+
+
 def build_protocol(interface: Interface) -> ClientProtocol:
     """Build the protocol of an interface."""
+    if interface.transport == GRPC:
+        return GrpcProtocol(interface)
     return JsonRpcProtocol(interface) if interface.transport == JSONRPC else RestProtocol(interface)
 
 

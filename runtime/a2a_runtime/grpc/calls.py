@@ -89,7 +89,8 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         invocation = await self._admit(call, method, data)
         has_numbers = EVENT_NUMBERS in call.headers
         async with self._dispatcher.open_stream(call, invocation) as events, aclosing(events):
-            await call.send_headers(list_extension_headers(call, invocation.context))
+            marks = [(EVENT_NUMBERS, b"1")] if has_numbers else []
+            await call.send_headers([*marks, *list_extension_headers(call, invocation.context)])
             async for event in events:
                 message = _write(method, event.data)
                 await call.send_message(number_event(event.seq) + message if has_numbers and event.seq else message)
