@@ -77,6 +77,8 @@ class Way:
 
 
 NO_LIST = frozenset({"list_tasks"})
+NO_ZERO = {"get": {"short": ["hello"]}}
+"""Messages of 0.3 cannot tell a history of length 0 from one of any length."""
 WAYS = {
     "1.3.0 as 1.0 over JSON-RPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("JSONRPC", "1.0"), TYPED),
     "1.3.0 as 1.0 over HTTP+JSON": Way("a2a-sdk-1.3.0", "client_1_0.py", ("HTTP+JSON", "1.0"), TYPED),
@@ -96,6 +98,9 @@ WAYS = {
         NO_LIST,
     ),
     "0.3.26 over HTTP+JSON": Way("a2a-sdk-0.3.26", "client_0_3.py", ("HTTP+JSON",), dict.fromkeys(TYPED, "A2AClientHTTPError"), NO_LIST),
+    "1.3.0 as 1.0 over gRPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("GRPC", "1.0"), TYPED),
+    "1.3.0 as 0.3 over gRPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("GRPC", "0.3"), TYPED, NO_LIST | {"question"}, NO_ZERO),
+    "0.3.26 over gRPC": Way("a2a-sdk-0.3.26", "client_0_3.py", ("GRPC",), dict.fromkeys(TYPED, "AioRpcError"), NO_LIST, NO_ZERO),
     "JS 1.3.0 as 1.0 over JSON-RPC": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("JSONRPC", "1.0"), prefix_errors("JsonRpc"), frozenset()),
     "JS 1.3.0 as 1.0 over HTTP+JSON": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("HTTP+JSON", "1.0"), prefix_errors("Rest"), frozenset()),
     "JS 1.3.0 as 0.3 over JSON-RPC": Way(

@@ -31,6 +31,7 @@ from a2a.types import (
     TaskStatusUpdateEvent,
     TextPart,
 )
+from channels import create_channel
 from steps import refusal, state, take
 
 TOKEN = {"Authorization": "Bearer ada"}
@@ -42,7 +43,13 @@ class Peer:
 
     def __init__(self, http, card, transport) -> None:  # noqa: ANN001 - the SDK's own
         def client(streaming: bool):  # noqa: ANN202, FBT001 - as above
-            config = ClientConfig(streaming=streaming, httpx_client=http, supported_transports=[transport], use_client_preference=True)
+            config = ClientConfig(
+                streaming=streaming,
+                httpx_client=http,
+                grpc_channel_factory=create_channel,
+                supported_transports=[transport],
+                use_client_preference=True,
+            )
             return ClientFactory(config).create(card)
 
         self.card, self.waits, self.streams = card, client(streaming=False), client(streaming=True)

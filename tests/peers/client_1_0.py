@@ -2,7 +2,7 @@
 
     client_1_0.py URL BINDING VERSION
 
-The client fetches the card and finds the interface of that binding (``JSONRPC``, ``HTTP+JSON``) and version (``1.0``, ``0.3``) on it by itself.
+The client fetches the card and finds the interface of that binding (``JSONRPC``, ``HTTP+JSON``, ``GRPC``) and version (``1.0``, ``0.3``) on it.
 Nothing of this project is importable here.
 """
 
@@ -31,6 +31,7 @@ from a2a.types import (
     TaskPushNotificationConfig,
     TaskState,
 )
+from channels import create_channel
 from google.protobuf.json_format import MessageToDict, ParseDict
 from steps import refusal, state, take
 
@@ -43,7 +44,13 @@ class Peer:
 
     def __init__(self, http, card, binding) -> None:  # noqa: ANN001 - the SDK's own
         def client(streaming: bool):  # noqa: ANN202, FBT001 - as above
-            config = ClientConfig(streaming=streaming, httpx_client=http, supported_protocol_bindings=[binding], use_client_preference=True)
+            config = ClientConfig(
+                streaming=streaming,
+                httpx_client=http,
+                grpc_channel_factory=create_channel,
+                supported_protocol_bindings=[binding],
+                use_client_preference=True,
+            )
             return ClientFactory(config).create(card)
 
         self.card, self.waits, self.streams = card, client(streaming=False), client(streaming=True)

@@ -1,4 +1,4 @@
-"""Runs in the environment of a2a-sdk 0.3: an agent made with it, over JSON-RPC at ``/`` and over HTTP+JSON below ``/rest``.
+"""Runs in the environment of a2a-sdk 0.3: an agent made with it, over JSON-RPC at ``/``, HTTP+JSON below ``/rest``, and gRPC.
 
 The card below ``/rest`` has the names of Python, as the SDK writes them there.
 
@@ -7,15 +7,17 @@ Nothing of this project is importable here. What the agent does, the first word 
 
 import asyncio
 
+from a2a.grpc.a2a_pb2_grpc import add_A2AServiceServicer_to_server
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.apps import A2ARESTFastAPIApplication, A2AStarletteApplication
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.request_handlers.grpc_handler import GrpcHandler
 from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskStore, TaskUpdater
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, InvalidParamsError, Part, TextPart
 from a2a.utils import new_agent_text_message, new_task
 from a2a.utils.errors import ServerError
-from app_server import serve
+from app_server import find_free_address, serve, serve_grpc
 from starlette.applications import Starlette
 
 
@@ -56,13 +58,18 @@ class Peer(AgentExecutor):
 
 def app(url: str) -> Starlette:
     """Make the agent."""
+    address = find_free_address()
     card = AgentCard(
         name="Peer",
         description="Made with the official SDK.",
         version="1",
         url=f"{url}/",
         preferred_transport="JSONRPC",
-        additional_interfaces=[AgentInterface(url=f"{url}/", transport="JSONRPC"), AgentInterface(url=f"{url}/rest", transport="HTTP+JSON")],
+        additional_interfaces=[
+            AgentInterface(url=f"{url}/", transport="JSONRPC"),
+            AgentInterface(url=f"{url}/rest", transport="HTTP+JSON"),
+            AgentInterface(url=address, transport="GRPC"),
+        ],
         capabilities=AgentCapabilities(streaming=True, push_notifications=True),
         supports_authenticated_extended_card=True,
         default_input_modes=["text/plain"],
@@ -71,7 +78,7 @@ def app(url: str) -> Starlette:
     )
     extended = card.model_copy(update={"description": "For those who are known."})
     handler = DefaultRequestHandler(Peer(), InMemoryTaskStore(), push_config_store=InMemoryPushNotificationConfigStore())
-    whole = Starlette()
+    whole = Starlette(lifespan=serve_grpc(address, add_A2AServiceServicer_to_server, GrpcHandler(extended, handler)))
     whole.mount("/rest", A2ARESTFastAPIApplication(card, handler, extended_agent_card=extended).build())
     A2AStarletteApplication(card, handler, extended_agent_card=extended).add_routes_to_app(whole)
     return whole

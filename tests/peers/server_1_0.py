@@ -1,4 +1,4 @@
-"""Runs in the environment of a2a-sdk 1.x: an agent made with it, over JSON-RPC at ``/rpc`` and over HTTP+JSON below ``/rest``.
+"""Runs in the environment of a2a-sdk 1.x: an agent made with it, over JSON-RPC at ``/rpc``, HTTP+JSON below ``/rest``, and gRPC.
 
 Nothing of this project is importable here. What the agent does, the first word of a message says; README.md has the list.
 """
@@ -9,11 +9,13 @@ from a2a.helpers.proto_helpers import new_task_from_user_message, new_text_messa
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.request_handlers.grpc_handler import GrpcHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskStore, TaskUpdater
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part, Role
+from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
 from a2a.utils.errors import InvalidParamsError
-from app_server import serve
+from app_server import find_free_address, serve, serve_grpc
 from starlette.applications import Starlette
 
 
@@ -53,6 +55,7 @@ class Peer(AgentExecutor):
 
 def app(url: str) -> Starlette:
     """Make the agent."""
+    address = find_free_address()
     card = AgentCard(
         name="Peer",
         description="Made with the official SDK.",
@@ -60,6 +63,7 @@ def app(url: str) -> Starlette:
         supported_interfaces=[
             AgentInterface(url=f"{url}/rpc", protocol_binding="JSONRPC", protocol_version="1.0"),
             AgentInterface(url=f"{url}/rest", protocol_binding="HTTP+JSON", protocol_version="1.0"),
+            AgentInterface(url=address, protocol_binding="GRPC", protocol_version="1.0"),
         ],
         capabilities=AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=True),
         default_input_modes=["text/plain"],
@@ -77,7 +81,8 @@ def app(url: str) -> Starlette:
             *create_agent_card_routes(card, cache_control="max-age=60"),
             *create_jsonrpc_routes(handler, "/rpc"),
             *create_rest_routes(handler, path_prefix="/rest"),
-        ]
+        ],
+        lifespan=serve_grpc(address, add_A2AServiceServicer_to_server, GrpcHandler(handler)),
     )
 
 

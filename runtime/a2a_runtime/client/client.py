@@ -44,7 +44,7 @@ from a2a_runtime.client.auth import CardAuth, Credential, build_auth
 from a2a_runtime.client.card_resolver import CardResolver, is_http_url
 from a2a_runtime.client.connection import AgentConnection, ClientConnection
 from a2a_runtime.client.errors import InvalidResponseError
-from a2a_runtime.client.grpc import PLAIN, TLS, GrpcTransport
+from a2a_runtime.client.grpc import PLAIN, TLS, GrpcTransport, is_grpc_url
 from a2a_runtime.client.options import ClientOptions, SendOptions
 from a2a_runtime.client.stream import TaskStream
 from a2a_runtime.client.transport import HttpTransport
@@ -259,8 +259,10 @@ def _complete_options(url: str, timeout: float | None, options: ClientOptions) -
     """Refuse what could never work, and add the verifier of cards for the keys of the options."""
     origins = (("trusted_origins", each) for each in options.trusted_origins)
     for name, each in (("url", url), ("interface_url", options.interface_url or url), *origins):
-        if not is_http_url(each):
+        if not is_http_url(each) and not is_grpc_url(each):
             raise ValueError(f"A2AClient: {name}: {each!r} is not a URL; begin it with https:// or http://, followed by a host")
+    if is_grpc_url(url) and options.interface_url is None:
+        options = replace(options, interface_url=url)  # such an address has no card
     if timeout is not None and not timeout > 0:
         raise ValueError(f"A2AClient: timeout: {timeout} is not above 0; give seconds, or None to wait as long as the agent takes")
     if not options.card_keys:

@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic.alias_generators import to_snake
@@ -37,12 +38,18 @@ PLAIN, TLS = "grpc", "grpcs"
 """Schemes of the URLs of this transport."""
 
 _HTTP_HEADERS = frozenset(("accept", "accept-encoding", "cache-control", "connection", "content-length", "content-type", "host", "user-agent"))
-_NAMED_ERROR = re.compile(r"(\w+Error): (.*)", re.DOTALL)
+_ERROR_PREFIX = re.compile(r"(\w+Error): (.*)", re.DOTALL)
 _STATUSES = {**{row.grpc: row.http for row in reversed([*ERRORS.values()])}, ERRORS[UnsupportedOperationError].grpc: int(HTTPStatus.NOT_IMPLEMENTED)}
 """HTTP statuses of errors without typed details."""
 _NOT_SENT = ("failed to connect", "DNS resolution", "name resolution")
 _PING_INTERVAL_MILLIS = 310_000
 """Servers of gRPC close connections that are pinged more often than each five minutes."""
+
+
+def is_grpc_url(url: str) -> bool:
+    """Tell whether a URL names a host for gRPC."""
+    parts = urlsplit(url)
+    return parts.scheme in (PLAIN, TLS) and bool(parts.hostname)
 
 
 class GrpcTransport(httpx.AsyncBaseTransport):
@@ -109,8 +116,8 @@ async def _open_stream(channel: Channel, method: Method, data: bytes, metadata: 
 
     from a2a_runtime.protobuf import EVENT_NUMBERS  # noqa: PLC0415 - for this binding only
 
-    asked = [*metadata, (EVENT_NUMBERS.decode(), "1")]
-    call: Any = channel.unary_stream(method.path, None, None)(data, metadata=asked)
+    sent = [*metadata, (EVENT_NUMBERS.decode(), "1")]
+    call: Any = channel.unary_stream(method.path, None, None)(data, metadata=sent)
     read = partial(_wait, seconds, method.path)
     try:
         is_open = bool(await read(call.initial_metadata()))
@@ -196,9 +203,9 @@ def _to_response(error: AioRpcError, url: str) -> httpx.Response:
     pairs: Any = error.trailing_metadata() or ()
     trailers: Mapping[str, Any] = dict(pairs)
     details = decode_details(trailers[STATUS_TRAILER]) if STATUS_TRAILER in trailers else []
-    named = _NAMED_ERROR.fullmatch(text)
-    if named:
-        details, text = [*details, {"reason": to_snake(named[1]).upper()}], named[2]
+    prefixed = _ERROR_PREFIX.fullmatch(text)
+    if prefixed:
+        details, text = [*details, {"reason": to_snake(prefixed[1]).upper()}], prefixed[2]
     if not details:
         _raise_connection_error(name, text, url)
     status = _STATUSES.get(name, int(HTTPStatus.INTERNAL_SERVER_ERROR))

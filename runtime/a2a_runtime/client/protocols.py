@@ -310,9 +310,9 @@ class GrpcProtocol(ClientProtocol):
         except ValueError as error:
             raise _build_invalid_response(operation, error, body) from error
 
-    def to_error(self, operation: Operation, status: int, body: bytes) -> Exception:
+    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
         """Build the exception of a status."""
-        return error_from_http(self.interface.dialect.name, operation, status, body)
+        return error_from_http(self.interface.dialect.name, operation, status, body, has_task=has_task)
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find the binding of the method."""

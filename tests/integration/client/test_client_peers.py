@@ -21,6 +21,7 @@ from a2a_contract.errors import (
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState, TaskStatusUpdateEvent
 from a2a_runtime.client import (
+    GRPC,
     HTTP_JSON,
     JSONRPC,
     A2AClient,
@@ -60,6 +61,8 @@ class Peer:
 PEERS = {
     "1.0 JSON-RPC": Peer("agent_1_0", Pin(transport=JSONRPC), "v1_0"),
     "1.0 HTTP+JSON": Peer("agent_1_0", Pin(transport=HTTP_JSON), "v1_0"),
+    "1.0 gRPC": Peer("agent_1_0", Pin(transport=GRPC), "v1_0"),
+    "0.3 gRPC": Peer("agent_0_3", Pin(transport=GRPC), "v0_3_proto", *[UnsupportedOperationError] * 3, ended=InvalidParamsError),
     "0.3 JSON-RPC": Peer("agent_0_3", Pin(transport=JSONRPC), "v0_3", lists_tasks=MethodNotFoundError, ended=InvalidParamsError),
     # Over HTTP+JSON the 0.3 SDK breaks the connection instead of answering.
     "0.3 HTTP+JSON": Peer(
@@ -266,7 +269,7 @@ async def test_a_card_in_the_names_of_python(agent_0_3: str) -> None:
     """The SDK's REST app writes its card in snake_case; below its path it is found and read too."""
     async with A2AClient(f"{agent_0_3}/rest") as client:
         card = await client.get_card()
-        assert [each.protocol_binding for each in card.supported_interfaces] == ["JSONRPC", "HTTP+JSON"]
+        assert [each.protocol_binding for each in card.supported_interfaces] == ["JSONRPC", "HTTP+JSON", "GRPC"]
         assert a_task(await client.send("echo a")).status.state == TaskState.COMPLETED
 
 

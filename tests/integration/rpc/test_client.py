@@ -162,7 +162,7 @@ async def test_limits_and_timeouts(address: str) -> None:
 
 
 async def test_an_agent_that_is_not_there_is_a_connect_error() -> None:
-    """Which is retried, and tells a client to try another interface."""
+    """An error that is retried, and after which a client tries another interface."""
     address = find_free_address()
     async with A2AClient(f"grpc://{address}", options=ClientOptions(interface_url=f"grpc://{address}", retry_policy=ONCE), timeout=5) as client:
         with pytest.raises(ConnectError, match="failed to connect"):
@@ -184,7 +184,7 @@ async def test_credentials_are_metadata() -> None:
 
 
 async def test_the_card_leads_to_the_port() -> None:
-    """When the client is pinned to gRPC; by default the order of the card counts. Credentials go to a trusted origin only."""
+    """A client that is pinned to gRPC calls it; by default the order of the card counts. Credentials go to a trusted origin only."""
     options = GrpcOptions(find_free_address())
     app = create_app(Surface(build_test_agent(), grpc=options), settings=FAST_SETTINGS)
     with serve_on_socket(app) as served:
@@ -206,7 +206,7 @@ async def test_the_card_leads_to_the_port() -> None:
 
 async def test_streams_have_cursors(address: str) -> None:
     """The number of the last event, which a later subscription continues after."""
-    async with A2AClient(f"grpc://{address}", options=ClientOptions(interface_url=f"grpc://{address}")) as client:
+    async with A2AClient(f"grpc://{address}") as client:
         stream = client.stream("x")
         events = [event async for event in stream]
         assert stream.cursor == str(len(events))
