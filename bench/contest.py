@@ -31,6 +31,8 @@ class Server:
     interpreter: str = sys.executable
     store: str = "memory"
     port: int = 0
+    grpc: str = ""
+    """Its address for gRPC, if it is to have one."""
     started: float = 0.0
     _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
 
@@ -40,7 +42,7 @@ class Server:
         under = ("--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "error")
         begun = time.perf_counter()
         command = (self.interpreter, "-m", "uvicorn", f"{self.app}:app", "--app-dir", str(CONTESTANTS), "--port", str(self.port), *under)
-        self._process = await asyncio.create_subprocess_exec(*command, env={**os.environ, "A2A_STORE": self.store})
+        self._process = await asyncio.create_subprocess_exec(*command, env={**os.environ, "A2A_STORE": self.store, "A2A_GRPC": self.grpc})
         pin(self._process.pid, SERVER_CORE)
         while not self.started:
             assert self._process.returncode is None, f"{self.name} did not start"

@@ -1,15 +1,22 @@
-"""An agent made with a2a-sdk 1.x as its documentation shows it, on the store that ``A2A_STORE`` names. Runs in an environment of its own."""
+"""An agent made with a2a-sdk 1.x as its documentation shows it, on the store that ``A2A_STORE`` names, and over gRPC at ``A2A_GRPC`` if that is set.
+
+Runs in an environment of its own.
+"""
 
 import asyncio
 import os
+from contextlib import asynccontextmanager
 
+import grpc
 from a2a.helpers.proto_helpers import new_task_from_user_message
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.request_handlers.grpc_handler import GrpcHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import DatabaseTaskStore, InMemoryTaskStore, TaskStore, TaskUpdater
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part
+from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.applications import Starlette
 
@@ -59,4 +66,18 @@ card = AgentCard(
     skills=[AgentSkill(id="echo", name="Echo", description="Says the same.", tags=["echo"])],
 )
 handler = DefaultRequestHandler(Echo(), _store(os.environ["A2A_STORE"]), card)
-app = Starlette(routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")])
+
+
+@asynccontextmanager
+async def lifespan(_app: Starlette):  # noqa: ANN201 - of Starlette
+    """Serve gRPC too, if there is an address for it."""
+    server = grpc.aio.server()
+    add_A2AServiceServicer_to_server(GrpcHandler(handler), server)
+    if address := os.environ.get("A2A_GRPC"):
+        server.add_insecure_port(address)
+        await server.start()
+    yield
+    await server.stop(0)
+
+
+app = Starlette(lifespan=lifespan, routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")])

@@ -14,7 +14,7 @@ HEAVY = frozenset(("asyncpg", "cryptography", "google.protobuf", "grpc", "httpx"
 
 IMPORTS = {
     "a2a_runtime": (2, frozenset[str]()),
-    "a2a_runtime.client": (19, frozenset({"httpx"})),
+    "a2a_runtime.client": (21, frozenset({"httpx"})),
     "a2a_runtime.plugin": (110, frozenset({"litestar"})),
     "a2a_runtime.surface": (62, frozenset[str]()),
 }
