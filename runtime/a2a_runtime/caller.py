@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from a2a_contract.json_types import is_json_object
+from a2a_contract.base import JsonObject
+from a2a_contract.json_types import is_json_array, is_json_object
 
 TEAM_PREFIX = "team:"
 """Prefix of the owner of a team's tasks; no subject begins with it."""
@@ -94,6 +95,24 @@ class Caller:
             actor = actor.get("act")
         return tuple(names)
 
+    def to_json(self) -> JsonObject:
+        """Return what later runs of a task know of the caller besides its scope; empty if that is all. Tokens and schemes are left out."""
+        if not (self.team or self.scopes or self.roles or self.claims):
+            return {}
+        names = {"subject": self.subject, "team": self.team, "scopes": sorted(self.scopes), "roles": sorted(self.roles)}
+        claims = {name: value for name, value in self.claims.items() if _is_json(value)}
+        return {name: value for name, value in {**names, "claims": claims}.items() if value}
+
+    @classmethod
+    def from_json(cls, value: JsonObject, scope: TaskScope) -> Self:
+        """Build the caller of a task from the result of ``to_json``."""
+        if not value:
+            return cls(scope.owner, scope.tenant)
+        scopes, roles = (frozenset(map(str, names if is_json_array(names := value.get(each)) else ())) for each in ("scopes", "roles"))
+        claims = value.get("claims")
+        known = claims if is_json_object(claims) else {}
+        return cls(str(value.get("subject", "")), scope.tenant, scopes, roles, known, str(value.get("team", "")))
+
     def satisfies(self, requirement: Mapping[str, Iterable[str]]) -> bool:
         """Return whether the caller is authenticated by every scheme of a requirement, with all of its scopes."""
         return all(name in self.schemes and self.schemes[name].issuperset(needed) for name, needed in requirement.items())
@@ -116,3 +135,10 @@ class Caller:
     def task_scope(self, surface: str) -> TaskScope:
         """Build the scope of the caller's tasks on a surface."""
         return TaskScope(surface, self.tenant, self.owner)
+
+
+def _is_json(value: object) -> bool:
+    """Return whether a claim can be stored; a host may have put any object there."""
+    if is_json_object(value):
+        return all(map(_is_json, value.values()))
+    return all(map(_is_json, value)) if is_json_array(value) else value is None or isinstance(value, str | int | float)

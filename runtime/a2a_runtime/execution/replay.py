@@ -74,11 +74,13 @@ class RequestInfo:
     """The active extensions: requested by the caller and supported by the agent."""
     is_streaming: bool = False
     """True if the caller reads a stream, for skills that return less in chunks than at once."""
+    caller: JsonObject = field(default_factory=dict[str, object])
+    """The caller as later runs know them, see ``Caller.to_json``."""
 
     @property
     def record(self) -> ReplayRecord | None:
         """The replay record of this request; ``None`` if it is empty."""
-        is_empty = not (self.metadata or self.accepted_output_modes or self.extensions or self.is_streaming)
+        is_empty = not (self.metadata or self.accepted_output_modes or self.extensions or self.is_streaming or self.caller)
         return None if is_empty else ReplayRecord(RecordKind.REQUEST, "", _REQUEST_INFO.dump_json(self))
 
     @classmethod

@@ -28,6 +28,7 @@ from a2a_runtime.execution.background import BackgroundTasks, DelayedCalls
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.loop_watch import LoopWatch
 from a2a_runtime.execution.providers import ProviderGraph
+from a2a_runtime.execution.replay import RequestInfo
 from a2a_runtime.execution.run import MISSING_MESSAGE, StopReason, TaskRun
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
@@ -170,7 +171,8 @@ class InProcessRunner:
             skill = self._skills.find(stored.scope.surface, stored.skill)
             if skill is not None and not self._is_closing:
                 history = stored.task.model.history
-                self.launch(skill, claimed, Caller(stored.scope.owner, stored.scope.tenant), history[0] if history else MISSING_MESSAGE)
+                caller = Caller.from_json(RequestInfo.from_records(claimed.records).caller, stored.scope)
+                self.launch(skill, claimed, caller, history[0] if history else MISSING_MESSAGE)
                 return
             if skill is None:  # a task of an agent that lives in another process
                 self._unknown_skill_tasks.add(key)

@@ -162,7 +162,7 @@ class Dispatcher:
         self._streams, self._max_streams = Counter[str](), surface.limits.streams
         self._watcher = RequestWatcher(surface.limits.body_seconds)
         self._backend: Backend | None = None
-        self._unavailability = _NOT_STARTED
+        self._unavailability, self._has_logged = _NOT_STARTED, False
         self._operations: Mapping[tuple[str, str], Callable[[Any, CallContext], Any]] = {}
         """The methods of the services, by dialect and name."""
         self._clock: Clock = SystemClock()
@@ -328,7 +328,8 @@ class Dispatcher:
 
     def _call_service(self, request: HttpRequest, invocation: Invocation) -> Any:  # noqa: ANN401 - only a binding knows the type of its result
         if not self._operations:
-            if self._unavailability:
+            if self._unavailability and not self._has_logged:
+                self._has_logged = True
                 log.error("%s: %s", self.surface, self._unavailability)
             raise UnavailableError(self._unavailability)
         binding = invocation.binding

@@ -136,10 +136,11 @@ def _find_skill_id(request: SendMessageRequest) -> str | None:
 def build_request_info(request: SendMessageRequest, context: CallContext) -> RequestInfo:
     """Collect the members of a request that the handler can read beside the message."""
     modes = request.configuration.accepted_output_modes if request.configuration else None
-    if not (request.metadata or modes or context.extensions):
+    caller = context.caller.to_json()
+    if not (request.metadata or modes or context.extensions or caller):
         return EMPTY_REQUEST_INFO
     metadata = {name: value for name, value in (request.metadata or {}).items() if name != SKILL_ID}
-    return RequestInfo(metadata, tuple(modes or ()), context.active_extensions)
+    return RequestInfo(metadata, tuple(modes or ()), context.active_extensions, caller=caller)
 
 
 def _build_idempotency_key(request: SendMessageRequest, context: CallContext) -> IdempotencyKey | None:
