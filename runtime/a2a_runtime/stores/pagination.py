@@ -112,6 +112,7 @@ def build_task_page(
 ) -> TaskPage:
     """Build a page from its rows and one more, if there is one: then the token continues after the last row of the page."""
     page = found[: query.page_size]
+    total_size = max(total_size, len(page))  # a kept total may be wrong for a while
     carried = None if query.is_plain else total_size
     token = encode_task_token(query, TaskPosition(*get_position(page[-1]), carried)) if len(found) > len(page) else ""
     return TaskPage([load(row) for row in page], token, total_size)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from a2a_contract.lifecycle import State
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import TaskChange, TaskQuery
@@ -275,6 +276,19 @@ def test_migrations_are_numbered_without_gaps() -> None:
     versions = [migration.version for migration in migrations.load_migrations()]
     assert versions == list(range(1, len(versions) + 1))
     assert all(migration.statements for migration in migrations.load_migrations())
+
+
+async def test_the_pages_of_deleted_tasks_are_used_again(path: Path) -> None:
+    """A file grows to what is kept at the same time, however many tasks pass through it."""
+    sizes: list[int] = []
+    async with open_store(path) as store:
+        for _ in range(4):
+            for task in await asyncio.gather(*[create_task(store) for _ in range(150)]):
+                await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "x" * 5_000)]))
+            assert store._reader is not None
+            sizes.append(await store._reader.run(lambda db: int(db.execute("PRAGMA page_count").fetchone()[0])))
+            await store.delete_scope(SCOPE)
+    assert max(sizes) < sizes[0] * 1.1
 
 
 async def test_a_call_that_fails_after_a_write_is_undone_alone(path: Path) -> None:
