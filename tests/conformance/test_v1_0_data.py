@@ -81,8 +81,7 @@ def test_v1_0_5_6_1_moments_are_read_in_every_form(client_1_0: AgentClient, mome
     """That the form of protocol buffers allows."""
     params = {"statusTimestampAfter": moment}
     if client_1_0.dialect_binding.is_jsonrpc or client_1_0.dialect_binding.is_grpc:
-        answer = client_1_0.post_document(LIST_TASKS, params).json()
-        assert "totalSize" in answer.get("result", answer)
+        assert "error" not in client_1_0.post_document(LIST_TASKS, params).json()
     else:
         assert client_1_0.http.get("/tasks", params=params, headers=ADA).status_code == 200
 
@@ -149,11 +148,11 @@ def test_v1_0_3_3_2_messages_are_checked_before_anything_is_done(
     client_1_0: AgentClient, change: dict[str, Any], configuration: dict[str, Any], place: str
 ) -> None:
     """A request whose result the client cannot accept is refused before the handler runs."""
-    before = client_1_0.call_wire(LIST_TASKS, ListTasksRequest())["totalSize"]
+    before = client_1_0.call_wire(LIST_TASKS, ListTasksRequest()).get("totalSize", 0)
     response = post(client_1_0, {**MESSAGE, **change}, configuration=configuration)
     assert_error(response, client_1_0.dialect_binding, "InvalidParamsError")
     assert parse_field_errors(response, client_1_0.dialect_binding) == [place]
-    assert client_1_0.call_wire(LIST_TASKS, ListTasksRequest())["totalSize"] == before
+    assert client_1_0.call_wire(LIST_TASKS, ListTasksRequest()).get("totalSize", 0) == before
 
 
 @pytest.mark.requirement("1.0", "5.5b")

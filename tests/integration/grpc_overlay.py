@@ -7,9 +7,11 @@ grpcio. What comes back looks like HTTP+JSON: a result, an error object, or serv
 from __future__ import annotations
 
 import json
+import random
 import re
 import socket
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -37,16 +39,18 @@ STATUSES = {
     "UNAVAILABLE": 503,
     "DEADLINE_EXCEEDED": 504,
 }
+_PORTS = (12_000, 32_000)
 _HTTP_HEADERS = frozenset(("host", "accept", "accept-encoding", "connection", "content-length", "content-type", "user-agent"))
 _SERVICE = re.compile(r"(?P<path>.*)(?P<method>/(lf\.)?a2a\.v1\.A2AService/\w+)")
 _NAMES = {error.__name__: row for error, row in ERRORS.items()}
 
 
 def find_free_address() -> str:
-    """Find an address that is free now."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{free.getsockname()[1]}"
+    """Find an address that is free now, below the ports that the kernel gives to connections meanwhile."""
+    while True:
+        port = random.randint(*_PORTS)  # noqa: S311 - workers in parallel rarely choose the same
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return f"127.0.0.1:{port}"
 
 
 def call_unary(address: str, path: str, document: Mapping[str, object], headers: Mapping[str, str]) -> Mapping[str, Any]:

@@ -1,0 +1,161 @@
+"""The gRPC port in ``a2a.toml``, in the environment and on the command line, and interfaces on cards."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import grpc
+import pytest
+from integration.grpc_overlay import call_unary, find_free_address
+from integration.outcome_agent import build_test_agent, serve_on_socket
+
+from a2a_contract.v1_0 import AgentInterface, Task
+from a2a_runtime.app import create_app
+from a2a_runtime.cards.builder import build_card, build_document
+from a2a_runtime.client import A2AClient
+from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.project.loader import ProjectConfigError, load_project
+from a2a_runtime.settings import Settings
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import FAST_SETTINGS
+
+SERVE = "from a2a_runtime.commands.serve import command; command()"
+PROJECT = """
+surfaces = [{ path = "/" }, { path = "/other" }]
+
+[agent]
+name = "shouter"
+description = "Shouts."
+version = "1"
+
+[skills.shout]
+description = "Shouts."
+handler = "shouting_rpc:shout"
+"""
+SEND = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
+METHOD = "/lf.a2a.v1.A2AService/SendMessage"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Write a project with two surfaces."""
+    (tmp_path / "a2a.toml").write_text(PROJECT)
+    (tmp_path / "shouting_rpc.py").write_text("def shout(ctx):\n    return ctx.text.upper()\n")
+    return tmp_path
+
+
+def add_grpc(project: Path, lines: str) -> None:
+    """Add a table ``[grpc]``."""
+    (project / "a2a.toml").write_text(f"{PROJECT}\n[grpc]\n{lines}\n")
+
+
+def test_a_project_has_a_port(project: Path) -> None:
+    """On the surface that the table names, with files below the folder of the project."""
+    add_grpc(project, 'address = "127.0.0.1:50051"\nsurface = "/other"\ncertificate = "server.pem"\nreflection = true\ngrace = 3')
+    root, other = load_project(project, {}).surfaces
+    assert root.grpc is None
+    assert other.grpc == GrpcOptions("127.0.0.1:50051", certificate=project / "server.pem", reflection=True, grace=3)
+
+
+WRONG = {
+    'address = "127.0.0.1:50051"': "a port belongs to one surface; name one of /, /other",
+    'address = "localhost"\nsurface = "/"': "'localhost' is not an address to listen on",
+    'address = "127.0.0.1:50051"\nsurface = "/"\nprivate_key = "k.pem"': "private_key is for TLS; set certificate too",
+    'address = "127.0.0.1:50051"\nsurface = "/"\nadress = "x"': "adress",
+}
+
+
+@pytest.mark.parametrize(("lines", "problem"), WRONG.items())
+def test_wrong_settings_have_their_line(project: Path, lines: str, problem: str) -> None:
+    """And with what to do."""
+    add_grpc(project, lines)
+    with pytest.raises(ProjectConfigError) as caught:
+        load_project(project, {})
+    assert problem in str(caught.value)
+    assert "a2a.toml:" in str(caught.value)
+
+
+def test_the_environment_overrides_the_address() -> None:
+    """Of the surface that has a port, or of the only one; TLS and the rest stay."""
+    settings = Settings.from_environment({"A2A_GRPC": "127.0.0.1:50052"})
+    with_port = Surface(build_test_agent(), "/b", grpc=GrpcOptions("127.0.0.1:50051", grace=3))
+    plugin = A2APlugin(Surface(build_test_agent(), "/a"), with_port, settings=settings)
+    assert [each.grpc for each in plugin.surfaces] == [None, GrpcOptions("127.0.0.1:50052", grace=3)]
+    (only,) = A2APlugin(Surface(build_test_agent()), settings=settings).surfaces
+    assert only.grpc == GrpcOptions("127.0.0.1:50052")
+
+
+def test_the_command_opens_the_port(project: Path) -> None:
+    """``--grpc``; the agent answers there until the process is stopped, and a used port ends the start with its reason."""
+    (project / "a2a.toml").write_text(PROJECT.replace('surfaces = [{ path = "/" }, { path = "/other" }]', ""))
+    address, port = find_free_address(), find_free_address().partition(":")[2]
+    command = [sys.executable, "-c", SERVE, "--port", port, "--grpc", address]
+    server = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env={**os.environ})
+    try:
+        for _ in range(300):
+            try:
+                answer = call_unary(address, METHOD, SEND, {})
+                break
+            except grpc.RpcError:
+                assert server.poll() is None, server.communicate()[1]
+                time.sleep(0.05)
+        assert answer["task"]["artifacts"][0]["parts"] == [{"text": "HI"}]
+        other = find_free_address().partition(":")[2]
+        second = subprocess.run([*command[:4], other, "--grpc", address], cwd=project, capture_output=True, text=True, check=False, timeout=60)
+        assert second.returncode == 2
+        assert f"gRPC: {address} cannot be listened on" in second.stderr
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=20)
+    assert server.returncode == 0
+
+
+MQTT = AgentInterface(url="mqtts://broker.example/x", protocol_binding="https://example.org/mqtt", protocol_version="1.0")
+OLD = AgentInterface(url="https://old.example", protocol_binding="JSONRPC", protocol_version="0.3.0")
+
+
+def test_cards_list_the_port_and_other_interfaces() -> None:
+    """In the form that each version wants; the host of a server on all hosts is that of the agent."""
+    surface = Surface(build_test_agent(), public_url="https://agent.example/a", grpc=GrpcOptions("0.0.0.0:50051"), other_interfaces=(MQTT, OLD))
+    new = build_card(surface, "").supported_interfaces
+    ports = [(each.url, each.protocol_version) for each in new if each.protocol_binding == "GRPC"]
+    assert ports == [("agent.example:50051", "1.0"), ("agent.example:50051", "0.3")]
+    assert new[-2:] == [MQTT, OLD]
+    old = build_document(surface, "v0_3", "")["additionalInterfaces"]
+    assert isinstance(old, list)
+    assert {"url": "http://agent.example:50051", "transport": "GRPC"} in old
+    assert {"url": "https://old.example", "transport": "JSONRPC"} in old
+    assert "mqtt" not in str(old)
+
+
+@pytest.mark.parametrize(
+    ("options", "new", "old"),
+    [
+        (GrpcOptions("127.0.0.1:1"), "127.0.0.1:1", "http://127.0.0.1:1"),
+        (GrpcOptions("127.0.0.1:1", certificate=Path("x.pem")), "127.0.0.1:1", "https://127.0.0.1:1"),
+        (GrpcOptions("0.0.0.0:1", public_address="https://a.example:443"), "a.example:443", "https://a.example:443"),
+        (GrpcOptions("[::]:1"), "[::1]:1", "http://[::1]:1"),
+        (GrpcOptions("unix:/run/a.sock"), "unix:/run/a.sock", "unix:/run/a.sock"),
+    ],
+)
+def test_addresses_on_cards(options: GrpcOptions, new: str, old: str) -> None:
+    """Without a scheme for 1.0, and as a URL for 0.3."""
+    assert (options.card_address("http://[::1]:8000"), options.card_url("http://[::1]:8000")) == (new, old)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_client_goes_on_to_the_port(anyio_backend: str) -> None:
+    """If nothing answers at the interfaces before it on the card."""
+    assert anyio_backend
+    nowhere = f"http://{find_free_address()}"
+    app = create_app(Surface(build_test_agent(), public_url=nowhere, grpc=GrpcOptions(find_free_address())), settings=FAST_SETTINGS)
+    with serve_on_socket(app) as served:
+        async with A2AClient(f"{served.base_url}/.well-known/agent-card.json") as client:
+            assert isinstance(await client.send("x"), Task)
