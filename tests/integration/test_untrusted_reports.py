@@ -21,7 +21,7 @@ from a2a_runtime.auth.gate import AuthGate, Gate
 from a2a_runtime.caller import Caller
 from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.surface import Surface
-from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 from a2a_runtime.testing.registry import FakeRegistry
 
 KEYS = ApiKeyAuthenticator({digest_key("k"): Identity("ada")})
@@ -56,6 +56,22 @@ def test_a_registry_puts_only_urls_on_a_card(prefix: str) -> None:
             client.get("/livez")  # a round trip after the registration
             card = client.get("/agents/one/.well-known/agent.json").json()
             assert card["url"] == f"{client.base_url}/agents/one".replace("//agents", "/agents")
+
+
+@pytest.mark.parametrize(
+    "url", ["https://localhost/", "https://app.localhost:8443/x", "https://127.0.0.1/", "https://[::1]/", "http://10.0.0.1/", "file:///etc"]
+)
+def test_a_webhook_of_this_machine_is_refused_when_it_is_set(url: str) -> None:
+    """With the message that would set it, and for a task that is there; the error names the member."""
+    agent = build_test_agent(capabilities=ALL_CAPABILITIES)
+    with serve_on_socket(create_app(Surface(agent), store="memory", settings=FAST_SETTINGS)) as client:
+        message = {"message": build_user_message("x").to_dict()}
+        task = client.post("/message:send", json=message).json()["task"]["id"]
+        config = {"configuration": {"taskPushNotificationConfig": {"url": url}}}
+        for path, body in (("/message:send", {**message, **config}), (f"/tasks/{task}/pushNotificationConfigs", {"url": url})):
+            refused = client.post(path, json=body, headers={"A2A-Version": "1.0"})
+            assert refused.status_code == httpx.codes.BAD_REQUEST
+            assert "url" in refused.text
 
 
 class OwnGate:

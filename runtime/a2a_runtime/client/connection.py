@@ -18,14 +18,14 @@ from pydantic import ValidationError
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
 from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION
-from a2a_contract.errors import InvalidParamsError, UnsupportedOperationError
+from a2a_contract.errors import InvalidParamsError, UnauthenticatedError, UnsupportedOperationError
 from a2a_contract.field_paths import field_paths
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskRequest, SendMessageRequest, StreamResponse, Task
 from a2a_runtime.client.auth import CardAuth
 from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
-from a2a_runtime.client.errors import ConnectError, InvalidResponseError, UnexpectedStatusError, UntrustedOriginError
+from a2a_runtime.client.errors import ConnectError, InvalidResponseError, MissingCredentialsError, UnexpectedStatusError, UntrustedOriginError
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interfaces, interface_from_pin
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
@@ -111,7 +111,13 @@ class AgentConnection:
         """Choose the protocol by the current card; a pinned interface needs no card."""
         if self._options.interface_url:
             return self._protocols[0]
-        resolved = await self._card_resolver.get()
+        try:
+            resolved = await self._card_resolver.get()
+        except UnauthenticatedError as error:
+            if self._card_auth is None:
+                raise
+            fix = "pass the one for the card as auth=…, a token or an httpx.Auth"
+            raise MissingCredentialsError(f"The card itself needs credentials, and by it those of auth={{…}} would be chosen; {fix}") from error
         if resolved is not self._resolved_card:
             first, *others = choose_interfaces(resolved.card, resolved.dialect, resolved.url, self._options.pin)
             self._check_origin(first.url)

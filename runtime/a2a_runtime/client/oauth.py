@@ -28,10 +28,10 @@ import httpx
 from pydantic_core import from_json
 
 from a2a_contract.json_types import is_json_object
-from a2a_runtime.caller import Caller
 from a2a_runtime.client.errors import MissingCredentialsError, TokenError
 
 if TYPE_CHECKING:
+    from a2a_runtime.caller import Caller
     from a2a_runtime.crypto.keys import SigningKey
 
 _DISCOVERY_PATH, _METADATA_PATH = "/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"

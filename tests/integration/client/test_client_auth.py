@@ -299,3 +299,21 @@ class HeaderKeyAuth(httpx.Auth):
         """Add the header."""
         request.headers["X-API-Key"] = "k-1"
         yield request
+
+
+async def test_a_card_that_is_not_public_needs_credentials_that_it_does_not_choose() -> None:
+    """One auth serves the card and the calls; among several, nothing could choose before the card is read, and the error says so."""
+    agent = Agent("hidden")
+    agent.add("x", lambda ctx: ctx.text)
+    gate = AuthGate(ApiKeyAuthenticator({digest_key("k" * 32): Identity("ada")}))
+    with serve_on_socket(create_app(Surface(agent, gate=gate, public_card=False), settings=FAST_SETTINGS)) as server:
+        url = str(server.base_url)
+        async with A2AClient(url, auth=ApiKeyAuth("k" * 32)) as client:
+            assert (await client.get_card()).name == "hidden"
+            assert isinstance(await client.send("hi"), Task)
+        async with A2AClient(url, auth={"apiKey": "k" * 32}) as client:
+            with pytest.raises(MissingCredentialsError, match=r"card itself needs credentials.*pass the one for the card as auth="):
+                await client.send("hi")
+        async with A2AClient(url) as client:
+            with pytest.raises(UnauthenticatedError):
+                await client.send("hi")
