@@ -6,6 +6,7 @@ the surface on which it was created and does not exist on any other.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -35,9 +36,12 @@ COMBINED = "combined"
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 _POSITIVE = "positive"
 _PATH = re.compile(r"(/[^/\s{}?#%\\]+)*")
-_MOUNTABLE = frozenset(dialect.name for dialect in DIALECTS.values() if dialect.form_of is None)
+_SPELLINGS = {dialect.version or dialect.name: dialect.name for dialect in DIALECTS.values() if dialect.form_of is None}
+"""Names of dialects by the spelling of settings."""
 
 
 AuthorizationPolicy: TypeAlias = Callable[[Caller, str, Task | None], bool | Awaitable[bool]]
@@ -55,6 +59,14 @@ class SignsCards(Protocol):
     def sign(self, card: Mapping[str, object], dialect: str) -> list[AgentCardSignature]:
         """Sign a card in a dialect."""
         ...
+
+
+def find_dialect(spelling: str) -> str:
+    """Find the name of a dialect by its version, as settings spell it, or by the name itself; raise ``ValueError`` for an unknown one."""
+    name = _SPELLINGS.get(spelling, spelling)
+    if name not in _SPELLINGS.values():
+        raise ValueError(f"dialects: unknown dialect {spelling!r}; use one of {', '.join(_SPELLINGS)}")
+    return name
 
 
 def positive(default: T) -> T:
@@ -137,7 +149,7 @@ class Surface:
     path: str = ""
     """Begins with a slash and does not end with one; empty for the root."""
     dialects: frozenset[str] = frozenset((V1_0.name, V0_3.name))
-    """Dialects of this surface; each brings its other forms along."""
+    """Dialects of this surface (``1.0``, ``0.3``, ``mesh``), or their names in the contract; each brings its other forms along."""
     gate: Gate | None = None
     """Authenticates callers. ``OpenGate()`` or ``None``: every caller is anonymous; only an app of ``create_app`` accepts ``None``."""
     caller: HostCaller | None = None
@@ -161,6 +173,10 @@ class Surface:
     """Card at the path that dialects share, for clients that name no version: that of a dialect, or the combined one."""
     default_v0_3_form: str = V0_3_PROTO.name
     """Form of 0.3 for HTTP+JSON requests without a body to tell it by: that of the official SDK, or the documented one."""
+    double_base64: bool = False
+    """Read and write the bytes of files of 0.3 over HTTP+JSON as a2a-sdk 0.3 for Python, which encodes them twice; no request shows who sent it."""
+    profile: str | None = None
+    """Patch of 1.0 (``1.0.1``) whose statuses of errors and media type are used over HTTP+JSON; ``None``: those of 1.0.0."""
     signer: SignsCards | None = None
     """Signs the cards; ``None``: cards are not signed."""
     public_url: str | None = None
@@ -178,9 +194,7 @@ class Surface:
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):
             raise ValueError(f"{self}: the path begins with a slash, does not end with one, and has no blanks, no parameters and none of ?#%\\")
-        if not self.dialects or not self.dialects <= _MOUNTABLE:
-            unknown = ", ".join(sorted(self.dialects - _MOUNTABLE)) or "none"
-            raise ValueError(f"{self}: dialects: got {unknown}; choose from {', '.join(sorted(_MOUNTABLE))}")
+        self._resolve_dialects()
         if self.gate is not None and self.caller is not None:
             raise ValueError(f"{self}: both gate= and caller= are set, and callers have one identity; remove one of them")
         if self.caller is not None and self.routes.exclude_from_auth:
@@ -200,6 +214,19 @@ class Surface:
             raise ValueError(
                 f"{self}: the mesh dialect and override= are for one skill, and the agent has sources of skills; use a surface without them"
             )
+
+    def _resolve_dialects(self) -> None:
+        """Replace the spellings of dialects by their names, and refuse unknown ones and an unknown profile."""
+        try:
+            object.__setattr__(self, "dialects", frozenset(map(find_dialect, self.dialects)))  # the dataclass is frozen
+            if self.shared_card != COMBINED:
+                object.__setattr__(self, "shared_card", find_dialect(self.shared_card))
+        except ValueError as error:
+            raise ValueError(f"{self}: {error}") from None
+        if not self.dialects:
+            raise ValueError(f"{self}: dialects: got none; choose from {', '.join(_SPELLINGS)}")
+        if self.profile is not None and self.profile not in (known := [each.name for each in V1_0.profiles]):
+            raise ValueError(f"{self}: profile: got {self.profile!r}; choose one of {', '.join(known)}, or leave it out")
 
     def check_skills(self) -> None:
         """Refuse a surface without skills, or with an option that does not fit them."""
@@ -312,6 +339,12 @@ class Surface:
             raise ValueError(f"{self}: public_card is false, but no gate admits callers; set Surface(gate=…)")
         if isinstance(self.gate, DescribableGate) and self.agent.security_requirements:
             raise ValueError(f"{self}: both the gate and the agent declare security requirements; remove Agent(security_requirements=…)")
+        if self.agent.capabilities.extended_agent_card and not any(skill.only_extended for skill in self.agent.skills.values()):
+            log.warning(
+                "%s: the card announces an extended card, and no skill is only there, so clients get an error; "
+                "set only_extended on a skill, or remove extended_agent_card",
+                self,
+            )
         known = self.security_schemes.keys()
         for skill in self.agent.skills.values() if self.agent.sources else self.skills.values():
             if unknown := {scheme for each in skill.security_requirements for scheme in each.schemes or ()} - known:

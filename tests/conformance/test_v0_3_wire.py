@@ -303,3 +303,14 @@ def test_v0_3_7_6_a_webhook_is_answered_in_the_form_in_which_it_was_sent(agent_p
         answer = response.json()
         assert (response.status_code, set(answer)) == (200, {name, "pushNotificationConfig"}), answer
         assert (answer["pushNotificationConfig"]["id"], answer["pushNotificationConfig"]["url"]) == ("p", config["url"])
+
+
+@pytest.mark.requirement("0.3", "7.4b")
+def test_v0_3_7_4_members_without_a_meaning_are_warned_of_once(agent_place: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+    """Words of other sources would list everything: ``limit`` and ``cursor``."""
+    for _ in "12":
+        called(agent_place, "tasks/list", {"limit": 1, "cursor": "x", "pageSize": 5})
+        agent_place.get("/v1/tasks?limit=1&pageSize=5", headers=ADA)
+    warnings = [record.getMessage() for record in caplog.records if "is ignored" in record.getMessage()]
+    assert [text.split("member ")[1].split()[0] for text in warnings] == ["'cursor'", "'limit'"]
+    assert "there are contextId, status, pageSize, pageToken" in warnings[0]

@@ -14,7 +14,7 @@ from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.request_handlers.grpc_handler import GrpcHandler
 from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskStore, TaskUpdater
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, InvalidParamsError, Part, TextPart
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, FilePart, FileWithBytes, InvalidParamsError, Part, TextPart
 from a2a.utils import new_agent_text_message, new_task
 from a2a.utils.errors import ServerError
 from app_server import find_free_address, serve, serve_grpc
@@ -46,6 +46,10 @@ class Peer(AgentExecutor):
                 part = Part(root=TextPart(text=f"{number} "))
                 await work.add_artifact([part], artifact_id="count", append=number > 0, last_chunk=number + 1 == int(rest))
                 await asyncio.sleep(0.01)
+        elif word == "bytes":
+            came = context.message.parts[1].root.file.bytes
+            parts = [Part(root=TextPart(text=came)), Part(root=FilePart(file=FileWithBytes(bytes="//4A", name="f.bin")))]
+            await work.add_artifact(parts, artifact_id="bytes", name="bytes")
         else:
             await work.add_artifact(context.message.parts, artifact_id="echo", name="echo")
         await work.complete()

@@ -105,7 +105,7 @@ class AgentConnection:
         self._protocols: tuple[ClientProtocol, ...] = ()
         """The protocols of the card's interfaces, beginning with the one in use."""
         if options.interface_url:
-            self._protocols = (build_protocol(interface_from_pin(options.interface_url, options.pin)),)
+            self._protocols = (build_protocol(interface_from_pin(options.interface_url, options.pin), double_base64=options.double_base64),)
 
     async def resolve_protocol(self) -> ClientProtocol:
         """Choose the protocol by the current card; a pinned interface needs no card."""
@@ -121,7 +121,8 @@ class AgentConnection:
         if resolved is not self._resolved_card:
             first, *others = choose_interfaces(resolved.card, resolved.dialect, resolved.url, self._options.pin)
             self._check_origin(first.url)
-            protocols = tuple(build_protocol(each) for each in (first, *(each for each in others if self._is_trusted(each.url))))
+            usable = (first, *(each for each in others if self._is_trusted(each.url)))
+            protocols = tuple(build_protocol(each, double_base64=self._options.double_base64) for each in usable)
             if self._card_auth is not None:
                 self._card_auth.choose(resolved.card)
             self._protocols, self._resolved_card = protocols, resolved

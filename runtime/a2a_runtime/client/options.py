@@ -20,7 +20,7 @@ GRPC = TransportProtocol.GRPC
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """Restriction to a dialect (by its name in ``a2a_contract.dialects``), a transport, or both."""
+    """Restriction to a dialect (``1.0``, ``0.3``, ``mesh``, or a name in ``a2a_contract.dialects``), a transport, or both."""
 
     dialect: str | None = None
     transport: TransportProtocol | None = None
@@ -83,6 +83,8 @@ class ClientOptions:
     """Public keys (PEM) and URLs of key sets (``jku``) that may sign the card. With any of them, a card without such a signature is refused."""
     card_verifier: VerifiesCards | None = None
     """Verifies cards, e.g. ``client.signatures.CardVerifier``, instead of ``card_keys``; ``None`` skips verification if there are no keys either."""
+    double_base64: bool = False
+    """Write and read the bytes of files of 0.3 over HTTP+JSON as agents of a2a-sdk 0.3 for Python, which encode them twice."""
     read_timeout: float = 30.0
     """Time for the complete response to everything but a message: the card, get, list, cancel and push configurations."""
     grpc_credentials: ChannelCredentials | None = None

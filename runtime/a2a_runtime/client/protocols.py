@@ -21,7 +21,7 @@ from pydantic_core import from_json, to_json
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
-from a2a_contract.dialects import CANONICAL, DIALECTS, Dialect
+from a2a_contract.dialects import CANONICAL, DIALECTS, V0_3_PROTO, Dialect
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.field_paths import field_paths
 from a2a_contract.http import PathBuilder, RequestTarget
@@ -36,6 +36,7 @@ from a2a_contract.v1_0 import AgentCard, AgentInterface
 from a2a_runtime.client.errors import InvalidResponseError, NoInterfaceError, error_from_http, error_from_jsonrpc
 from a2a_runtime.client.grpc import PLAIN, TLS
 from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, Pin
+from a2a_runtime.double_base64 import decode_once, encode_twice
 from a2a_runtime.interfaces import MISSING_EXTRA, is_grpc_installed
 
 _HTTPS, _HTTP = "https", "http"
@@ -55,7 +56,7 @@ class Interface:
 
 def interface_from_pin(url: str, pin: Pin) -> Interface:
     """Build the interface at a known URL."""
-    dialect = DIALECTS[pin.dialect] if pin.dialect else CANONICAL
+    dialect = DIALECTS.get(pin.dialect) or _find_by_version(pin) if pin.dialect else CANONICAL
     transport = pin.transport or (GRPC if urlsplit(url).scheme in (PLAIN, TLS) else JSONRPC if dialect.jsonrpc else HTTP_JSON)
     if transport == GRPC:
         if not is_grpc_installed():
@@ -66,10 +67,21 @@ def interface_from_pin(url: str, pin: Pin) -> Interface:
     return Interface(url, dialect, transport)
 
 
+def _find_by_version(pin: Pin) -> Dialect:
+    """Find the dialect of a version, over HTTP+JSON in its likeliest form; raise for an unknown one."""
+    found = [each for each in DIALECTS.values() if each.version == pin.dialect]
+    if not found:
+        known = ", ".join(dict.fromkeys(each.version or each.name for each in DIALECTS.values()))
+        raise NoInterfaceError(f"Pin: unknown dialect {pin.dialect!r}; use one of {known}")
+    return found[-1] if pin.transport == HTTP_JSON else found[0]
+
+
 def choose_interfaces(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> tuple[Interface, ...]:
     """Choose the interfaces of a card that may be used, in the order of the card; each URL and transport once, in the likeliest form."""
     usable = [interface for listed in card.supported_interfaces for interface in _list_usable(listed, card_dialect, card_url)]
-    candidates = [each for each in usable if pin.dialect in (None, each.dialect.name) and pin.transport in (None, each.transport)]
+    candidates = [
+        each for each in usable if pin.dialect in (None, each.dialect.name, each.dialect.version) and pin.transport in (None, each.transport)
+    ]
     if not candidates:
         raise NoInterfaceError(_describe_mismatch(card, pin))
     distinct: dict[tuple[str, str, str | None], Interface] = {}
@@ -291,6 +303,17 @@ class RestProtocol(ClientProtocol):
         return self._path_builders[name].find_binding(operation)
 
 
+class DoubleBase64Protocol(RestProtocol):
+    """HTTP+JSON with agents that encode the bytes of files twice."""
+
+    def decode(self, operation: Operation, body: bytes) -> WireModel | None:
+        """Decode a response whose files are encoded twice."""
+        return super().decode(operation, decode_once(body))
+
+    def _address(self, target: RequestTarget) -> OutgoingRequest:
+        return super()._address(target if target.body is None else target._replace(body=encode_twice(target.body)))
+
+
 class GrpcProtocol(ClientProtocol):
     """gRPC: a path for each method; ``client.grpc`` turns the JSON of the dialect into messages."""
 
@@ -325,11 +348,13 @@ class GrpcProtocol(ClientProtocol):
         return protobuf.METHODS
 
 
-def build_protocol(interface: Interface) -> ClientProtocol:
+def build_protocol(interface: Interface, *, double_base64: bool = False) -> ClientProtocol:
     """Build the protocol of an interface."""
     if interface.transport == GRPC:
         return GrpcProtocol(interface)
-    return JsonRpcProtocol(interface) if interface.transport == JSONRPC else RestProtocol(interface)
+    if interface.transport == JSONRPC:
+        return JsonRpcProtocol(interface)
+    return DoubleBase64Protocol(interface) if double_base64 and interface.dialect is V0_3_PROTO else RestProtocol(interface)
 
 
 def _has_kind(value: Mapping[str, object]) -> bool:

@@ -15,7 +15,7 @@ from litestar.types import HTTPRequestEvent, HTTPScope, Receive, Send
 from litestar.utils.scope.state import CONNECTION_STATE_KEY, ScopeState
 from pydantic_core import from_json
 
-from a2a_contract.dialects import DIALECTS, EXTENSIONS, VERSION, Parameter
+from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION, Parameter, Profile
 from a2a_contract.errors import ContentTypeNotSupportedError, MethodNotAllowedError, ParseError, PayloadTooLargeError
 from a2a_contract.jsonrpc import NO_ID, CallId
 from a2a_runtime.execution.engine import CURSOR_HEADER
@@ -112,6 +112,8 @@ class HttpRequest:
         self.interrupt = Interrupt()
         self.dialect = ""
         """Dialect of the response; empty until the request is parsed."""
+        self.profile: Profile | None = None
+        """Patch of 1.0 that the surface answers as."""
         self.is_stream = False
         """Set as soon as the operation is known to answer with a stream."""
         self.call_id: CallId = NO_ID
@@ -165,6 +167,8 @@ class HttpRequest:
             return JSON
         default, *others = DIALECTS[self.dialect].media_types
         accepted = self.headers.get(_ACCEPT, b"") + b"," + self.headers.get(_CONTENT_TYPE, b"")
+        if self.profile is not None and self.dialect == CANONICAL.name and default.encode() not in self.headers.get(_ACCEPT, b""):
+            return self.profile.media_type.encode()
         return next((each.encode() for each in others if each.encode() in accepted), default.encode())
 
     def _read_parameters(self) -> None:

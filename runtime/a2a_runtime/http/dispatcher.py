@@ -17,7 +17,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -29,7 +29,7 @@ from litestar.types import Receive, Scope, Send
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
-from a2a_contract.dialects import DIALECTS, MESH
+from a2a_contract.dialects import CANONICAL, DIALECTS, MESH
 from a2a_contract.errors import PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
@@ -64,6 +64,8 @@ _NOT_STARTED = "The agent is not running: the lifespan of its app has not run; m
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _EMPTY_RESULTS = {ProtocolBinding.JSONRPC: b"null", ProtocolBinding.HTTP: b"{}"}
 """The result of an operation that has none; clients parse a document in every case."""
+_MAX_WARNED = 1000
+"""Callers and members of which a warning is remembered."""
 _CONNECTION_KEEP_ALIVE: Header = (b"connection", b"keep-alive")
 _CONNECTION_CLOSE: Header = (b"connection", b"close")
 _NO_STORE: Header = (b"cache-control", b"no-store")  # a response is for one caller, whom a cache cannot tell from others
@@ -159,7 +161,9 @@ class Dispatcher:
         self.surface = surface
         self.supported_dialects = SupportedDialects(surface.dialects)
         self._admission, self._origin_policy = AdmissionControl.build(surface), OriginPolicy(surface)
+        self.profile = next((each for each in CANONICAL.profiles if each.name == surface.profile), None)
         self._streams, self._max_streams = Counter[str](), surface.limits.streams
+        self._warned: set[str] = set()
         self._watcher = RequestWatcher(surface.limits.body_seconds)
         self._backend: Backend | None = None
         self._unavailability, self._has_logged = _NOT_STARTED, False
@@ -228,7 +232,7 @@ class Dispatcher:
     def render_error(self, request: HttpRequest, error: Exception) -> ErrorResponse:
         """Render an error in the binding and dialect of a request; in the likeliest one if it is not parsed."""
         request.dialect = request.dialect or self.supported_dialects.fallback(request.version)
-        return render_error(to_protocol_error(error), request.dialect, request.binding, request.call_id)
+        return render_error(to_protocol_error(error), request.dialect, request.binding, request.call_id, request.profile)
 
     async def admit(self, request: HttpRequest) -> Caller:
         """Identify the caller and check the limits, before the body is read; raise the reason why a request is not admitted."""
@@ -246,6 +250,16 @@ class Dispatcher:
         """Read the body of an admitted request, within the limits for its size and for its time."""
         self._watcher.checks[request] = 0
         return read_body(request, self.surface.limits.body_bytes)
+
+    def warn_of_ignored(self, request: HttpRequest, caller: Caller, binding: AnyBinding, members: Iterable[str]) -> None:
+        """Log the members of a request that have no meaning, once for each caller: without them a list is longer than its client expects."""
+        known = {name for member in binding.request.model_fields for name in (member, binding.request.wire_name(member))}
+        for name in sorted(set(members) - known):
+            mark = f"{_rate_limit_key(request, caller)}\0{name}"
+            if mark not in self._warned and len(self._warned) < _MAX_WARNED:
+                self._warned.add(mark)
+                offered = ", ".join(map(binding.request.wire_name, binding.request.model_fields))
+                log.warning("%s: %s: member %.50r of a request is ignored; there are %s", self.surface, binding.operation.name, name, offered)
 
     def build_context(self, request: HttpRequest, caller: Caller, binding: AnyBinding) -> CallContext:
         """Build the context of a call; from here on errors are rendered in the dialect of its binding."""
@@ -357,6 +371,7 @@ class Endpoint(ABC):
         if scope["type"] != ScopeType.HTTP:
             return reject_websocket(send)
         request = HttpRequest(scope, receive, send, self.binding)
+        request.profile = self.dispatcher.profile
         return self.dispatcher.run(request, self.handle(request))
 
     @abstractmethod

@@ -23,11 +23,12 @@ from pydantic_core import to_json
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding
-from a2a_contract.dialects import DIALECTS
+from a2a_contract.dialects import DIALECTS, Profile
 from a2a_contract.errors import (
     DOMAIN,
     ERRORS,
     A2AError,
+    CapabilityError,
     EnvelopeError,
     ErrorRow,
     InternalError,
@@ -127,14 +128,15 @@ class ErrorResponse(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def render_error(error: A2AError, dialect: str, binding: ProtocolBinding, call_id: CallId = NO_ID) -> ErrorResponse:
-    """Render an error as in a dialect, over a binding."""
+def render_error(error: A2AError, dialect: str, binding: ProtocolBinding, call_id: CallId = NO_ID, profile: Profile | None = None) -> ErrorResponse:
+    """Render an error as in a dialect, over a binding, with the statuses of a later patch where it has others."""
     row = ERRORS[find_row_class(type(error))].in_dialect(dialect)
     if binding is ProtocolBinding.JSONRPC:
         body = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(_error_object(error, row, dialect)))
         return ErrorResponse(row.jsonrpc_status, body, _headers(error))
     if _is_status(dialect):
-        status = {"code": row.http, "status": row.grpc, "message": row.text(error), "details": _status_details(error, row)}
+        grpc = dict(profile.statuses).get(row.grpc, row.grpc) if profile is not None and isinstance(error, CapabilityError) else row.grpc
+        status = {"code": row.http, "status": grpc, "message": row.text(error), "details": _status_details(error, row)}
         return ErrorResponse(row.http, to_json({"error": status}), _headers(error))
     return ErrorResponse(row.http, to_json(_error_object(error, row, dialect)), _headers(error))
 

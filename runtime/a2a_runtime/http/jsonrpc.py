@@ -22,6 +22,7 @@ from a2a_contract.field_paths import field_paths
 from a2a_contract.json_types import is_json_object
 from a2a_contract.jsonrpc import CallProblem, InvalidCallError, JsonRpcParser, ParsedCall
 from a2a_contract.methods import METHODS
+from a2a_contract.operations import LIST_TASKS
 from a2a_runtime.caller import Caller
 from a2a_runtime.http.asgi import HttpRequest, check_json, send_allowed_methods
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
@@ -75,6 +76,8 @@ class JsonRpcEndpoint(Endpoint):
             parsed = binding.parse(call.requests[binding.dialect])
         except ValidationError as error:
             raise InvalidParamsError(fields=collect_field_errors(binding, _extract_params(body), field_paths(error))) from error
+        if binding.operation is LIST_TASKS:
+            self.dispatcher.warn_of_ignored(request, caller, binding, _extract_params(body))
         prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
         return await self.dispatcher.serve(request, Invocation(binding, parsed, context, prefix, b"}"))
 

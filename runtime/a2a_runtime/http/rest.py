@@ -6,13 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from urllib.parse import parse_qs
 
-from a2a_contract.binding import serialize_with
-from a2a_contract.dialects import DIALECTS, V0_3
+from a2a_contract.binding import AnyBinding, serialize_with
+from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO
 from a2a_contract.http import Route, RouteMatch
-from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, LIST_TASKS
 from a2a_contract.paths import PATHS
 from a2a_runtime.cards.builder import write_card_in_both_forms
+from a2a_runtime.double_base64 import decode_once, encode_twice
 from a2a_runtime.http.asgi import HttpRequest, check_json, path_within, send_allowed_methods
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.negotiation import parse_request
@@ -82,7 +84,18 @@ class RestEndpoint(Endpoint):
             request.check_media_type(self._media_types)
             body = await dispatcher.read_body(request)
             check_json(body)
+            if dispatcher.surface.double_base64:
+                body = decode_once(body)
         binding, parsed = parse_request(match, scope["query_string"], body, self._preferred_dialects)
+        if binding.operation is LIST_TASKS and scope["query_string"]:
+            dispatcher.warn_of_ignored(request, caller, binding, parse_qs(scope["query_string"].decode("latin-1")))
         if binding.operation is GET_EXTENDED_AGENT_CARD and binding.dialect == V0_3.name:
             binding = replace(binding, serialize=serialize_with(write_card_in_both_forms))
+        if dispatcher.surface.double_base64 and binding.dialect == V0_3_PROTO.name:
+            binding = _encode_files_twice(binding)
         return await dispatcher.serve(request, Invocation(binding, parsed, dispatcher.build_context(request, caller, binding)))
+
+
+def _encode_files_twice(binding: AnyBinding) -> AnyBinding:
+    serialize = binding.serialize
+    return binding if serialize is None else replace(binding, serialize=lambda answer: encode_twice(serialize(answer)))

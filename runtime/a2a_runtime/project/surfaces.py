@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from a2a_contract.dialects import DIALECTS, V0_3, V1_0
+from a2a_contract.dialects import V0_3, V0_3_PROTO, V1_0
 from a2a_contract.project_file import GrpcTable, LimitsTable, ProjectFile, RatesTable, SurfacesTable, SurfaceTable
 from a2a_runtime.agent import Agent, SkillOverride
 from a2a_runtime.auth.gate import BEARER, Gate, OpenGate, PresenceGate
@@ -23,11 +23,13 @@ from a2a_runtime.interfaces import GrpcOptions, check_grpc
 from a2a_runtime.project.auth import build_gates
 from a2a_runtime.project.errors import ConfigError, ConfigProblem, locate_problems
 from a2a_runtime.project.file import parse_auth, parse_surfaces
-from a2a_runtime.surface import Limits, Surface
+from a2a_runtime.surface import Limits, Surface, find_dialect
 
 PROJECT_FILE = "a2a.toml"
 _BUILT_IN_GATES: Mapping[str, Gate] = {BEARER: PresenceGate(), "open": OpenGate()}
 _DEFAULT_DIALECTS = (V1_0.name, V0_3.name)
+_FORMS = {"protojson": V0_3_PROTO.name, "kind": V0_3.name}
+_BASE_PROFILE = "1.0.0"
 _DEFAULT_SURFACES = (SurfaceTable(path="/"),)
 
 
@@ -53,6 +55,9 @@ def surfaces_from_tables(agent: Agent, tables: SurfacesTable | ProjectFile, gate
                 deduplicate_messages=table.deduplicate_messages,
                 answer_within=table.answer_within,
                 public_card=table.public_card,
+                default_v0_3_form=_FORMS[table.v0_3_form],
+                double_base64=table.double_base64,
+                profile=None if table.profile == _BASE_PROFILE else table.profile,
             )
         except ValueError as error:
             problems.append(ConfigProblem(("surfaces", number), str(error)))
@@ -108,7 +113,7 @@ def _load_gates(module_path: Path) -> Mapping[str, Gate]:
 
 def parse_dialects(*versions: str) -> frozenset[str]:
     """Find dialects by version, or by name for those without a version."""
-    return frozenset(map(_parse_dialect, versions))
+    return frozenset(map(find_dialect, versions))
 
 
 def import_callable(name: str) -> Callable[..., object]:
@@ -116,14 +121,6 @@ def import_callable(name: str) -> Callable[..., object]:
     found = import_from_string(name)
     if not callable(found):
         raise ImportFromStringError(f"{name} is not callable; name a function or a class")
-    return found
-
-
-def _parse_dialect(version: str) -> str:
-    found = next((each.name for each in DIALECTS.values() if version in {each.version, each.name} and each.form_of is None), None)
-    if found is None:
-        known = ", ".join(each.version or each.name for each in DIALECTS.values() if not each.form_of)
-        raise ValueError(f"dialects: unknown dialect {version!r}; use one of {known}")
     return found
 
 

@@ -7,6 +7,15 @@ from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
+class Profile:
+    """A later patch of a version: the gRPC statuses of errors of capabilities that differ, and the usual media type over HTTP+JSON."""
+
+    name: str
+    statuses: tuple[tuple[str, str], ...]
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """A dialect of the protocol; ``form_of`` names the dialect whose version and paths it shares, ``error_body`` the format of errors over HTTP+JSON."""
 
@@ -21,6 +30,7 @@ class Dialect:
     card_paths: tuple[str, ...]
     stream_errors_as_events: bool = False
     """True if a streaming call over JSON-RPC that fails before its first event is answered by an event stream with the error."""
+    profiles: tuple[Profile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

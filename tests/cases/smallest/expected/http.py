@@ -188,6 +188,13 @@ class PathBuilder:
             raise ValueError(f"the request does not say what the path of {operation.name} needs")
         return max(fitting, key=lambda way: len(way.binding.members)).build_target(members)
 
+    def build_member(self, operation: Operation, members: Mapping[str, object]) -> RequestTarget | None:
+        """Build the request whose body is one member of the whole, for servers that take no other; ``None`` if the operation has no such body."""
+        way = next((each for each in self._ways[operation.name] if each.binding.body and each.is_match(members)), None)
+        if way is None or way.binding.body is None:
+            return None
+        return way.build_target(members)._replace(body=to_json(members.get(way.binding.body[0])))
+
 
 def _parameters(member: PathMember, value: str) -> dict[int, str]:
     """Parse the parameters of a path out of the member that they form."""
