@@ -279,6 +279,12 @@ class SurfaceTable(ConfigTable):
     """Map a repeated messageId to the same task."""
     answer_within: Number = 2.0
     """Seconds after which tasks/send of the mesh dialect answers with a working task; 0 answers at once."""
+    v0_3_form: Literal["protojson", "kind"] = "protojson"
+    """Form of 0.3 over HTTP+JSON for requests without a body: protojson as the official SDKs, or kind as the specification."""
+    double_base64: bool = False
+    """Read and write the bytes of files of 0.3 over HTTP+JSON as a2a-sdk 0.3 does for Python, which encodes them twice."""
+    profile: Literal["1.0.0", "1.0.1"] = "1.0.0"
+    """Patch of 1.0 whose error statuses and media type are used over HTTP+JSON."""
 
 
 Surfaces = TypeAliasType("Surfaces", list[SurfaceTable])

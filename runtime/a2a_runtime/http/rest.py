@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from urllib.parse import parse_qs
 
+from a2a_contract.base import Encoded, WireModel
 from a2a_contract.binding import AnyBinding, serialize_with
 from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO
 from a2a_contract.http import Route, RouteMatch
@@ -98,4 +99,10 @@ class RestEndpoint(Endpoint):
 
 def _encode_files_twice(binding: AnyBinding) -> AnyBinding:
     serialize = binding.serialize
-    return binding if serialize is None else replace(binding, serialize=lambda answer: encode_twice(serialize(answer)))
+    if serialize is None:
+        return binding
+
+    def serialize_twice(answer: Encoded[WireModel]) -> bytes:
+        return encode_twice(serialize(answer))
+
+    return replace(binding, serialize=serialize_twice)
