@@ -129,6 +129,11 @@ ENVIRONMENTS = {
     # All that our wheel may ask for: tests select from it what an extra alone brings.
     "wheel-extras": _of_the_wheel("all", "pydantic-ai"),
     "json-schema-suite": ("pip==26.1",),
+    # Packages that carry JSON Schemas of others.
+    "real-schemas": (
+        *("altair==6.3.0", "check-jsonschema==0.39.0", "cyclonedx-python-lib==11.12.0", "nbformat==5.11.1"),
+        "validate-pyproject-schema-store==2026.10.23",
+    ),
     "ajv-8.20.0": ("ajv@8.20.0", "ajv-formats@3.0.1"),
     "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1"),
     "a2a-js-0.3.14": ("@a2a-js/sdk@0.3.14", "express@5.2.1"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
 import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind
 
 from a2a_gen.agent import schemas
 from a2a_gen.agent.schemas import Library, Schema, SchemaRef
@@ -25,9 +27,30 @@ SUPPORTED_DRAFTS = (
 def check(library: Library) -> Iterator[Problem]:
     """Check every file that was read."""
     yield from check_validity(library)
+    yield from _find_too_large(library)
     for place, schema in _iter_files(library):
         yield from _find_slow_patterns(library, place, schema)
         yield from _find_foreign_keywords(library, place, schema)
+
+
+_MAX_MEMBERS = 15_000
+"""Limit of members in all files: a build of more takes over a minute."""
+
+
+def _find_too_large(library: Library) -> Iterator[Problem]:
+    """Report schemas that would be generated for minutes, before anything is."""
+    counts: Counter[str] = Counter()
+    for place, schema in _iter_files(library):
+        counts[place.file] += len(schemas.members(schema, "properties"))
+    if counts.total() > _MAX_MEMBERS:
+        file, count = counts.most_common(1)[0]
+        text = f"{count:,} members in this file, {counts.total():,} in all, are too many to generate: the limit is {_MAX_MEMBERS:,}"
+        yield Problem(
+            library.place(SchemaRef(file)),
+            "A2A-K08",
+            text,
+            "copy the definitions that you need into files of their own, or share repeated members by $ref",
+        )
 
 
 def check_validity(library: Library) -> Iterator[Problem]:
@@ -58,9 +81,22 @@ def _find_invalid_schemas(library: Library, path: str, data: Json) -> Iterator[P
     if validator.is_valid(data):
         return
     for error in validator.iter_errors(data):
+        if _is_about_reference(error):
+            continue
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
         text = f"not a valid JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
         yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", text, "follow the draft named in $schema")
+
+
+def _is_about_reference(error: jsonschema_rs.ValidationError) -> bool:
+    """Check that an error is only about the spelling of references: generators write names such as Map<string> into them, which resolve."""
+    match error.kind:
+        case ValidationErrorKind.Format():
+            return error.instance_path[-1:] == ["$ref"]
+        case ValidationErrorKind.AnyOf(context=branches):
+            return any(all(map(_is_about_reference, branch)) for branch in branches)
+        case _:
+            return False
 
 
 @cache

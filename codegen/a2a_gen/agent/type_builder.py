@@ -13,7 +13,7 @@ import jsonschema_rs
 
 from a2a_gen.agent import schemas
 from a2a_gen.agent.branches import break_cycles, name_parts
-from a2a_gen.agent.catalog import SchemaCatalog, bundle, pascal
+from a2a_gen.agent.catalog import SchemaCatalog, bundle_all, pascal
 from a2a_gen.agent.schemas import Schema, SchemaRef
 from a2a_gen.agent.types import (
     AgentType,
@@ -86,6 +86,9 @@ class TypeBuilder:
         self._combined: dict[tuple[object, ...], DefinitionRef] = {}
         self._targets = {name: target for target, name in catalogue.names.items()}
         self._started: set[str] = set()
+        self._documents: dict[str, Json] = {}
+        self._verdicts: dict[tuple[SchemaRef, str], bool] = {}
+        self._registries: dict[str, jsonschema_rs.Registry] = {}
         self._intersect = TypeIntersection(self._definition).of
         self.warnings: dict[Problem, None] = {}
         for name, target in self._targets.items():
@@ -305,8 +308,20 @@ class TypeBuilder:
                 waiting.append(ViewSource(self._catalogue.library.value(target), target))
 
     def _is_valid(self, value: Json, source: ViewSource) -> bool:
-        schema: dict[str, Json] = json.loads(bundle(source.place, self._catalogue, "urn:a2a-gen:default"))
-        return jsonschema_rs.validator_for(schema, validate_formats=True, offline=True).is_valid(value)
+        """Check a default by its schema, once for all members that refer to one."""
+        text = schemas.reference(source.schema) if isinstance(source.schema, dict) and len(source.schema) == 1 else None
+        place = (self._catalogue.follow(source.place, text) if text else None) or source.place
+        key = (place, json.dumps(value))
+        if key not in self._verdicts:
+            self._verdicts[key] = self._is_valid_at(value, place)
+        return self._verdicts[key]
+
+    def _is_valid_at(self, value: Json, place: SchemaRef) -> bool:
+        address, reference = bundle_all(place, self._catalogue, self._documents)
+        if address not in self._registries:
+            self._registries[address] = jsonschema_rs.Registry([(address, self._documents[address])])
+        schema = {"$ref": f"{address}{reference}"}
+        return jsonschema_rs.validator_for(schema, registry=self._registries[address], validate_formats=True, offline=True).is_valid(value)
 
 
 def _member_source(view: View, wire: str) -> ViewSource:
