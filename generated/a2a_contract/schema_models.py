@@ -119,7 +119,10 @@ class BranchSelector:
 
     def _select(self, value: object) -> int:
         kind = "object" if is_json_object(value) else "array" if is_json_array(value) else ""
-        accepting = [branch for branch in self._branches if kind in branch.kinds and branch.is_valid(value)] if kind else []
+        try:
+            accepting = [branch for branch in self._branches if kind in branch.kinds and branch.is_valid(value)] if kind else []
+        except ValueError:  # models in a list, when it is written or made in Python: validators know JSON only
+            return _PLAIN
         if not accepting:
             return _PLAIN
         known = value.keys() if is_json_object(value) else frozenset[str]()

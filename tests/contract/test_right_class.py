@@ -165,3 +165,11 @@ def test_lists_and_recursive_unions_are_selected_too() -> None:
     assert (type(value).__name__, type(vars(value)["next"]).__name__) == ("Node", "Leaf")
     lists, _ = make({"anyOf": [{"type": "array", "items": each} for each in ({"type": "string", "maxLength": 1}, {"type": "string"})]})
     assert lists.parse(["x", "yy"]) == ["x", "yy"]
+
+
+def test_lists_of_models_in_unions_are_written() -> None:
+    """A list of objects, or of objects of another kind: the validators that select the branch know JSON, not models."""
+    kinds = [{"type": "object", "properties": {name: {"type": "string"}}, "required": [name], "additionalProperties": False} for name in ("a", "b")]
+    form, _ = make({"type": "object", "properties": {"list": {"oneOf": [{"type": "array", "items": each} for each in kinds]}}})
+    for document in ({"list": [{"a": "x"}]}, {"list": [{"b": "x"}, {"b": "y"}]}):
+        assert form.serialize(form.parse(document)) == document
