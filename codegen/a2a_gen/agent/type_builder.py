@@ -9,11 +9,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import jsonschema_rs
-
 from a2a_gen.agent import schemas
 from a2a_gen.agent.branches import break_cycles, name_parts
-from a2a_gen.agent.catalog import SchemaCatalog, bundle_all, pascal
+from a2a_gen.agent.catalog import SchemaCatalog, pascal
+from a2a_gen.agent.defaults import DefaultChecker
 from a2a_gen.agent.schemas import Schema, SchemaRef
 from a2a_gen.agent.types import (
     AgentType,
@@ -86,9 +85,7 @@ class TypeBuilder:
         self._combined: dict[tuple[object, ...], DefinitionRef] = {}
         self._targets = {name: target for target, name in catalogue.names.items()}
         self._started: set[str] = set()
-        self._documents: dict[str, Json] = {}
-        self._verdicts: dict[tuple[SchemaRef, str], bool] = {}
-        self._registries: dict[str, jsonschema_rs.Registry] = {}
+        self._defaults_checker = DefaultChecker(catalogue)
         self._intersect = TypeIntersection(self._definition).of
         self.warnings: dict[Problem, None] = {}
         for name, target in self._targets.items():
@@ -287,7 +284,7 @@ class TypeBuilder:
     def _default(self, shape: AgentType, sources: Sequence[ViewSource]) -> Json:
         """Return the first default of schemas, or of those that they refer to."""
         default = next(self._defaults(sources), None)
-        if default is None or is_literal_default(shape, default) or all(self._is_valid(default, each) for each in sources):
+        if default is None or is_literal_default(shape, default) or all(self._defaults_checker.is_valid(default, each) for each in sources):
             return default
         self._warn(sources[0], "A2A-K12", f"the default {json.dumps(default)} does not match its schema: it is ignored", "correct the default")
         return None
@@ -306,22 +303,6 @@ class TypeBuilder:
             text = schemas.reference(source.schema)
             if text and (target := self._catalogue.follow(source.place, text)):
                 waiting.append(ViewSource(self._catalogue.library.value(target), target))
-
-    def _is_valid(self, value: Json, source: ViewSource) -> bool:
-        """Check a default by its schema, once for all members that refer to one."""
-        text = schemas.reference(source.schema) if isinstance(source.schema, dict) and len(source.schema) == 1 else None
-        place = (self._catalogue.follow(source.place, text) if text else None) or source.place
-        key = (place, json.dumps(value))
-        if key not in self._verdicts:
-            self._verdicts[key] = self._is_valid_at(value, place)
-        return self._verdicts[key]
-
-    def _is_valid_at(self, value: Json, place: SchemaRef) -> bool:
-        address, reference = bundle_all(place, self._catalogue, self._documents)
-        if address not in self._registries:
-            self._registries[address] = jsonschema_rs.Registry([(address, self._documents[address])])
-        schema = {"$ref": f"{address}{reference}"}
-        return jsonschema_rs.validator_for(schema, registry=self._registries[address], validate_formats=True, offline=True).is_valid(value)
 
 
 def _member_source(view: View, wire: str) -> ViewSource:
