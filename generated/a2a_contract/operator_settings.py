@@ -12,6 +12,10 @@ class OperatorSettings:
     """``memory``, ``sqlite:///file`` or ``postgresql://…``"""
     grpc: str = ""
     """Address for gRPC, ``host:port``, of the only surface or of the one that has a gRPC port; empty for none. Needs the extra ``grpc``."""
+    store_direct: str = field(default="", repr=False)
+    """Address of the Postgres server itself, for notifications and workers, where ``A2A_STORE`` is that of a pooler such as PgBouncer."""
+    runs_on: str = "process"
+    """Place of the runs of skills that name none: this ``process``, or ``workers`` (``a2a-gen worker``; Postgres only)."""
     shutdown_grace: float = 30.0
     """Time that running tasks have to end when the process shuts down."""
     cancel_grace: float = 5.0

@@ -241,6 +241,20 @@ class SkillTable(ConfigTable):
     """Time limit of one run, without the time suspended; by default the limit of the agent."""
     restartable: bool = True
     """Restart a run that was interrupted; otherwise its task fails."""
+    runs_on: Literal["process", "workers"] | None = None
+    """Where its runs are: in the process that accepted the task, or on workers (a2a-gen worker); by default A2A_RUNS_ON."""
+    queue: str | None = None
+    """The queue on workers; by default one for all, or one of its own with concurrency."""
+    concurrency: int | None = None
+    """Runs of its queue at once in each worker; by default the number of the command."""
+    priority: int | None = None
+    """The highest runs first in its queue; by default 0."""
+    retries: int | None = None
+    """Further runs on workers after exceptions of the handler; by default none."""
+    retry_delay: Number | None = None
+    """Seconds before the first retry, doubled for each further one; by default 1."""
+    retry_max_delay: Number | None = None
+    """The longest of these delays; by default 300."""
     require: list[dict[str, list[str]]] | None = None
     """Requirements beside those of the surface: one of these, each with entries of [auth] and the scopes or roles that they must grant."""
     accepts_messages: bool = False

@@ -23,6 +23,7 @@ from a2a_contract.v1_0 import AgentExtension, AgentProvider, Message, SecurityRe
 from a2a_runtime.auth.gate import SchemeRequirement, to_security_requirement
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.injection import ProcessDependencies
+from a2a_runtime.execution.placement import DEFAULT_QUEUE, Placement, RunRetryPolicy, WorkerOptions
 from a2a_runtime.execution.providers import CONTEXT, Provider
 from a2a_runtime.execution.skill import ReplyKind, Skill
 from a2a_runtime.skills.contract import AnyContract
@@ -74,6 +75,13 @@ class SkillOptions(TypedDict, total=False):
     restartable: bool
     default: bool
     accepts_messages: bool
+    runs_on: str
+    queue: str
+    concurrency: int
+    priority: int
+    retries: int
+    retry_delay: float
+    retry_max_delay: float
     can_merge: bool
     check: MessageCheck | None
     card_members: JsonObject
@@ -233,6 +241,8 @@ class Agent:
             options.get("timeout", 300.0),
             options.get("restartable", True),
             accepts_messages=options.get("accepts_messages", False),
+            runs_on=options.get("runs_on"),
+            worker=_build_worker_options(skill_id, options),
         )
         return SkillDefinition(
             run,
@@ -307,3 +317,22 @@ class Agent:
     def resolve_output_modes(self, skill: SkillDefinition) -> Sequence[str]:
         """Return the output media types of a skill, or those of the agent."""
         return skill.output_modes or self.default_output_modes
+
+
+def _build_worker_options(skill_id: str, options: SkillOptions) -> WorkerOptions:
+    """Build the options of a skill on workers; a skill with a concurrency of its own has a queue of its own, unless it names one."""
+    defaults = RunRetryPolicy()
+    concurrency = options.get("concurrency")
+    try:
+        retry = RunRetryPolicy(
+            options.get("retries", defaults.retries),
+            options.get("retry_delay", defaults.delay_seconds),
+            options.get("retry_max_delay", defaults.max_delay_seconds),
+        )
+        queue = options.get("queue", DEFAULT_QUEUE if concurrency is None else skill_id)
+        worker = WorkerOptions(queue, concurrency, options.get("priority", 0), retry)
+    except ValueError as error:
+        raise ValueError(f"skill {skill_id!r}: {error}") from None
+    if worker != WorkerOptions() and options.get("runs_on") == Placement.PROCESS:
+        raise ValueError(f"skill {skill_id!r}: queue, concurrency, priority and retries are for workers; set runs_on='workers', or remove them")
+    return worker

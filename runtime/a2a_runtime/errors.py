@@ -19,7 +19,8 @@
      └─ InternalError                         (contract)
          ├─ ListenError                       a port cannot be listened on
          ├─ SkillSourceError                  a source whose skills cannot be offered
-         └─ UnsupportedStoreError             not a store that the runtime can use
+         ├─ UnsupportedStoreError             not a store that the runtime can use
+         └─ WorkerConfigError                 a worker without anything to run, or with contradictory queues
 """
 
 from __future__ import annotations
@@ -103,6 +104,17 @@ class SkillSourceError(InternalError):
         return self.reason or self.message
 
 
+class WorkerConfigError(InternalError):
+    """A worker cannot run with this configuration; the reason names the skill or queue and the fix."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__()
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason or self.message
+
+
 __all__ = [
     "ConcurrencyError",
     "ContextMismatchError",
@@ -116,4 +128,5 @@ __all__ = [
     "TaskStateError",
     "TaskTerminalError",
     "UnsupportedStoreError",
+    "WorkerConfigError",
 ]

@@ -13,12 +13,15 @@ from types import ModuleType
 EXTRAS: Mapping[str, str] = {
     "asyncpg": "postgres",
     "cryptography": "auth",
+    "dotenv": "serve",
     "google": "grpc",
     "grpc": "grpc",
     "httpcore": "client",
     "httpx": "client",
     "jwt": "auth",
     "litestar": "litestar",
+    "procrastinate": "workers",
+    "psycopg": "workers",
     "uvicorn": "serve",
 }
 """Extra of this distribution that brings a package, by the name of its import."""

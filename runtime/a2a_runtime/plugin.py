@@ -243,6 +243,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         if isinstance(url, str):
             await try_store(url)
 
+    def build_worker_runtime(self) -> AgentRuntime:
+        """Build the runtime of a worker for these surfaces, with their store and settings, but without the app."""
+        return AgentRuntime(self.surfaces, self._store, self._settings, is_worker=True)
+
     @asynccontextmanager
     async def _join_mesh(self, app: Litestar, surfaces: MeshSurfaces) -> AsyncGenerator[None, None]:
         """Add the health routes and send heartbeats to a registry, for an app with a mesh surface or with mesh tools."""

@@ -119,6 +119,7 @@ def _to_store_options(settings: Settings) -> StoreOptions:
         conversation_retention_seconds=settings.conversation_retention or None,
         max_conversation_messages=settings.max_conversation_messages,
         lease_seconds=settings.lease_duration,
+        direct_address=settings.store_direct or None,
         max_tasks=settings.memory_max_tasks,
         max_bytes=settings.memory_max_bytes,
     )
@@ -134,6 +135,8 @@ class AgentRuntime:
         settings: Settings | None = None,
         clock: Clock | None = None,
         keys: ProcessKeys | None = None,
+        *,
+        is_worker: bool = False,
     ) -> None:
         settings = settings or Settings()
         self.clock = clock = clock or SystemClock()
@@ -161,10 +164,10 @@ class AgentRuntime:
             )
             notifier = TeeNotifier(self._push_sender, notifier)
         self._dependencies = {surface.agent: surface.agent.build_dependencies() for surface in surfaces}
-        self._surfaces, self._skills = surfaces, collect_skills(surfaces, self._dependencies)
+        self._surfaces, self.skills = surfaces, collect_skills(surfaces, self._dependencies)
         self.on_skills_changed: Callable[[], None] = _ignore
         """Called after a source has changed its skills."""
-        self.engine = Engine(self.store, self._skills, EngineOptions(settings, clock, notifier, self._http_client))
+        self.engine = Engine(self.store, self.skills, EngineOptions(settings, clock, notifier, self._http_client, is_worker))
         dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher, settings)
         self.service = Service(dependencies)
         self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
@@ -182,14 +185,14 @@ class AgentRuntime:
         async with AsyncExitStack() as stack:
             self._dependencies.update(dependencies)
             stack.callback(self._dependencies.pop, surface.agent)
-            stack.callback(self._skills.remove, surface.storage_key)
+            stack.callback(self.skills.remove, surface.storage_key)
             skills = collect_skills((surface,), dependencies).of(surface.storage_key)
             await dependencies[surface.agent].open(stack)
             if surface.agent.sources:
                 from a2a_runtime.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
 
-                await stack.enter_async_context(SkillCatalog((surface,), self._skills, self._announce_skills))
-            self._skills.replace(surface.storage_key, *skills)
+                await stack.enter_async_context(SkillCatalog((surface,), self.skills, self._announce_skills))
+            self.skills.replace(surface.storage_key, *skills)
             self._push_surfaces.add(surface.storage_key)
             stack.callback(self._push_surfaces.discard, surface.storage_key)
             self._added[surface] = stack.pop_all()
@@ -197,7 +200,7 @@ class AgentRuntime:
 
     async def remove(self, surface: Surface) -> None:
         """Run no more tasks of a surface: running ones get their grace time, the rest is released, and what they depend on is closed."""
-        self._skills.remove(surface.storage_key)
+        self.skills.remove(surface.storage_key)
         self._surfaces = tuple(each for each in self._surfaces if each is not surface)
         await self.engine.runner.drain(surface.storage_key, self._settings.shutdown_grace)
         if (stack := self._added.pop(surface, None)) is not None:
@@ -222,7 +225,7 @@ class AgentRuntime:
             if any(surface.agent.sources for surface in self._surfaces):
                 from a2a_runtime.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources
 
-                await stack.enter_async_context(SkillCatalog(self._surfaces, self._skills, self._announce_skills))
+                await stack.enter_async_context(SkillCatalog(self._surfaces, self.skills, self._announce_skills))
             stack.push_async_callback(self._close_added)
             await stack.enter_async_context(self.engine)
             if self._push_sender is not None:

@@ -35,6 +35,7 @@ PROMISES = {
     "auth": "from a2a_runtime.auth import JwksKeys, JwtAuthenticator, keys_from_pem\n"
     "import a2a_runtime.commands.card, a2a_runtime.push.verification\nfrom a2a_runtime.crypto import card_signatures, secret_box, webhook_signatures",
     "postgres": "from a2a_runtime.stores.factory import create_store; create_store('postgresql://user@host/name')",
+    "workers": "import a2a_runtime.commands.worker, psycopg; assert psycopg.pq.__impl__ == 'binary'",
     "grpc": "import grpc; from a2a_runtime.protobuf import message_pool; message_pool()",
     "pydantic-ai": "import pydantic_ai, a2a_runtime.bridges.pydantic_ai",
     "all": f"{APP}\nimport a2a_runtime.commands.card, a2a_runtime.commands.serve, a2a_gen.commands.build, grpc, asyncpg",
@@ -100,6 +101,7 @@ MISSING = {
     ("check",): "build",
     ("client", "https://agent.example", "-o", "client"): "build",
     ("serve", "app:app"): "serve",
+    ("worker", "app:app"): "workers",
     ("card", "keygen", "card.pem"): "auth",
     ("db", "upgrade", "--store", "postgresql://user@host/name"): "postgres",
     ("diff", "--against", "https://agent.example"): "client",

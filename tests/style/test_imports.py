@@ -9,14 +9,14 @@ import pytest
 
 import a2a_runtime
 
-HEAVY = frozenset(("asyncpg", "cryptography", "google.protobuf", "grpc", "httpx", "jinja2", "jwt", "litestar"))
+HEAVY = frozenset(("asyncpg", "cryptography", "google.protobuf", "grpc", "httpx", "jinja2", "jwt", "litestar", "procrastinate", "psycopg"))
 """Packages that are loaded only where they are used: optional, or slow to import."""
 
 IMPORTS = {
     "a2a_runtime": (2, frozenset[str]()),
     "a2a_runtime.client": (22, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (111, frozenset({"litestar"})),
-    "a2a_runtime.surface": (62, frozenset[str]()),
+    "a2a_runtime.plugin": (112, frozenset({"litestar"})),
+    "a2a_runtime.surface": (63, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""
 

@@ -75,21 +75,10 @@ class AgentIR:
 
 
 # Arguments of `Agent.add` for a skill, as the card shows them.
-_FACTS = (
-    "name",
-    "description",
-    "tags",
-    "examples",
-    "input_modes",
-    "output_modes",
-    "answers",
-    "timeout",
-    "restartable",
-    "require",
-    "accepts_messages",
-    "default",
-    "only_extended",
-)
+_CARD = ("name", "description", "tags", "examples", "input_modes", "output_modes", "answers")
+_RUNS = ("timeout", "restartable", "require", "accepts_messages", "default", "only_extended")
+_WORKERS = ("runs_on", "queue", "concurrency", "priority", "retries", "retry_delay", "retry_max_delay")
+_FACTS = (*_CARD, *_RUNS, *_WORKERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,15 +123,15 @@ def _resolve_url(ctx: click.Context, _param: click.Parameter, value: str | None)
 @command.command()
 @_store_option
 def upgrade(url: str) -> None:
-    """Upgrade the schema of the store to the version of this release."""
+    """Upgrade the schema of the store to the version of this release, with the tables of workers where the extra `workers` is installed."""
 
     async def upgrade_schema() -> str:
         if url.startswith("postgres"):
             with explain_missing("store"):
-                from a2a_runtime.stores.postgres import upgrade as upgrade_postgres  # noqa: PLC0415 - the driver is loaded only if it is needed
+                from a2a_runtime.stores import postgres  # noqa: PLC0415 - the driver is loaded only if it is needed
 
-            applied = await upgrade_postgres(url)
-            return f"applied {', '.join(map(str, applied))}" if applied else "up to date"
+            applied = [*map(str, await postgres.upgrade(url)), *await postgres.upgrade_queue(url)]
+            return f"applied {', '.join(applied)}" if applied else "up to date"
         store = create_store(url)  # opening a file upgrades it
         await store.open()
         await store.close()

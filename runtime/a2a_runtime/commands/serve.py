@@ -10,37 +10,26 @@ import ssl
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import click
 
 import a2a_runtime
-from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
+from a2a_runtime.importing import explain_missing
 
 with explain_missing("a2a-gen serve", "serve"):
     import uvicorn
     from litestar import Litestar
     from uvicorn.lifespan.on import LifespanOn
 
+from a2a_runtime.commands.process import PROJECT_APP, load_app, process_options
 from a2a_runtime.commands.protocol import BoundedHttpProtocol
-from a2a_runtime.commands.startup import (
-    InvalidConfigurationError,
-    ServeCommand,
-    StartError,
-    check_port,
-    report_import_error,
-    report_start_error,
-)
+from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, StartError, check_port, report_start_error
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.heartbeat.registration import LISTENING_PORT
-from a2a_runtime.logs import SanitizingFormatter, request_log, strip_query
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.project.loader import ProjectConfigError
 from a2a_runtime.settings import PREFIX
 
-_PROJECT_APP = "a2a_runtime.app:app"
-_LEVELS = ("debug", "info", "warning", "error")
 _FILE = click.Path(exists=True, dir_okay=False)
 _EXAMPLES = """\b
 Examples:
@@ -53,40 +42,13 @@ Examples:
 Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
 
 
-def _enable_request_log(_context: click.Context, _option: click.Parameter, is_enabled: bool) -> None:  # noqa: FBT001 - the signature of click
-    if is_enabled:
-        request_log.setLevel(logging.DEBUG)
-
-
-def _configure_logging(_context: click.Context, _option: click.Parameter, level: str) -> None:
-    """Log warnings, and the runtime's own records from a level, without control characters."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(SanitizingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    logging.getLogger(a2a_runtime.__name__).setLevel(level.upper())
-    logging.getLogger("uvicorn.access").addFilter(strip_query)
-
-
-def _read_env_file(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
-    if path is None:
-        return
-    from dotenv import load_dotenv  # noqa: PLC0415 - comes with the extra
-
-    load_dotenv(path)
-
-
-def _override_store(_context: click.Context, _option: click.Parameter, url: str | None) -> None:
-    if url is not None:
-        os.environ[f"{PREFIX}STORE"] = url
-
-
 def _override_grpc(_context: click.Context, _option: click.Parameter, address: str | None) -> None:
     if address is not None:
         os.environ[f"{PREFIX}GRPC"] = address
 
 
 @click.command(cls=ServeCommand, epilog=_EXAMPLES)
-@click.argument("app", default=_PROJECT_APP)
+@click.argument("app", default=PROJECT_APP)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
 @click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds that open requests get on shutdown.")
@@ -98,38 +60,15 @@ def _override_grpc(_context: click.Context, _option: click.Parameter, address: s
     envvar="FORWARDED_ALLOW_IPS",
     help="Addresses of trusted proxies, separated by commas; their X-Forwarded-* headers are used. [default: none]",
 )
-@click.option(
-    "--log-calls",
-    is_flag=True,
-    expose_value=False,
-    callback=_enable_request_log,
-    help="Log the operation of every call, and the end of every task.",
-)
 @click.option("--ssl-certfile", type=_FILE, help="Certificate of the server, for TLS; --ssl-keyfile has its key.")
 @click.option("--ssl-keyfile", type=_FILE, help="Private key of the certificate. [default: in the same file]")
 @click.option("--ssl-ca-certs", type=_FILE, help="Authorities of client certificates, which [auth.*] of kind mutual-tls then admits.")
-@click.option("--env-file", type=_FILE, expose_value=False, is_eager=True, callback=_read_env_file, help="File of environment variables.")
-@click.option(
-    "--store",
-    expose_value=False,
-    callback=_override_store,
-    help="URL of the store, instead of A2A_STORE and a2a.toml; code may set another.",
-)
+@process_options
 @click.option(
     "--grpc",
     expose_value=False,
     callback=_override_grpc,
     help="Address for gRPC, e.g. 127.0.0.1:50051, instead of A2A_GRPC and a2a.toml.",
-)
-@click.option(
-    "--log-level",
-    type=click.Choice(_LEVELS),
-    default="info",
-    show_default=True,
-    expose_value=False,
-    is_eager=True,
-    callback=_configure_logging,
-    help="Lowest level of logs.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
 def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and a number
@@ -137,14 +76,14 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
     if options["ssl_ca_certs"] and find_spec("cryptography") is None:
         raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'")
     if only_check:
-        _check_store(_load_app(app))
+        _check_store(load_app(app))
         return
 
     os.environ[LISTENING_PORT] = str(port)  # registered at a mesh unless a setting names another
     if (max_connections := options.pop("max_connections")) is not None:
         BoundedHttpProtocol.max_connections = max_connections
     config = uvicorn.Config(
-        _load_app(app),
+        load_app(app),
         host=host,
         port=port,
         lifespan="on",
@@ -198,15 +137,3 @@ def _check_store(app: object) -> None:
         asyncio.run(plugin.check_store())
     except (StoreUnavailableError, UnsupportedStoreError) as error:
         raise report_start_error(error) from error
-
-
-def _load_app(name: str) -> Any:  # noqa: ANN401 - any object; uvicorn calls it
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        return import_from_string(name if ":" in name else f"{name}:app")
-    except ImportFromStringError as error:
-        raise InvalidConfigurationError(f"{error}; name an app as module:attribute, e.g. hello:app for app in hello.py") from error
-    except ProjectConfigError as error:
-        raise InvalidConfigurationError(str(error)) from error
-    except Exception as error:  # imported code may raise anything
-        raise report_import_error(name, error) from error

@@ -20,7 +20,7 @@ import click
 from litestar.exceptions import ImproperlyConfiguredException
 
 import a2a_runtime
-from a2a_runtime.errors import ListenError, SkillSourceError, StoreUnavailableError, UnsupportedStoreError
+from a2a_runtime.errors import ListenError, SkillSourceError, StoreUnavailableError, UnsupportedStoreError, WorkerConfigError
 from a2a_runtime.importing import to_missing_extra
 
 _OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
@@ -76,7 +76,7 @@ def report_import_error(name: str, error: Exception) -> click.ClickException:
 def report_start_error(error: BaseException) -> click.ClickException:
     """Describe an exception of a start: in one line if it names the cure, otherwise with its traceback."""
     causes = list(dict.fromkeys(_flatten(error)))
-    if all(isinstance(each, SkillSourceError | UnsupportedStoreError | ImproperlyConfiguredException) for each in causes):
+    if all(isinstance(each, SkillSourceError | UnsupportedStoreError | WorkerConfigError | ImproperlyConfiguredException) for each in causes):
         return InvalidConfigurationError("; ".join(_describe(each) for each in causes))
     if all(isinstance(each, ListenError | StoreUnavailableError) for each in causes):
         return StartError("; ".join(_describe(each) for each in causes))

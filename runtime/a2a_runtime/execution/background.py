@@ -48,6 +48,11 @@ class BackgroundTasks:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    async def wait(self) -> None:
+        """Wait until all tasks have ended by themselves."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     async def stop(self) -> None:
         """Cancel all tasks and wait until they are done."""
         tasks = list(self._tasks)

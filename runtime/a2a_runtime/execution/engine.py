@@ -53,6 +53,7 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.factory import require_queue
 from a2a_runtime.stores.models import ClaimedRun, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange
 from a2a_runtime.streams.hub import EventHub
 from a2a_runtime.streams.notifier import Notifier
@@ -88,6 +89,7 @@ class EngineOptions:
     clock: Clock = SystemClock()  # noqa: RUF009  # without state
     notifier: Notifier | None = None  # None: no other process uses this store
     fetcher: Fetcher = NoFetcher()  # noqa: RUF009  # without state
+    is_worker: bool = False  # runs the jobs of a queue, see ``workers``
 
 
 class Engine:
@@ -98,15 +100,33 @@ class Engine:
         self._store, self._skills, self._notifier, self._settings = store, skills, options.notifier, options.settings
         self.hub = EventHub(store, options.notifier, options.settings)
         self._dependencies = RunDependencies(store, self.hub, IdGenerator(options.clock), options.clock, options.settings, options.fetcher)
-        self.runner = InProcessRunner(self._dependencies, skills)
+        self.runner = InProcessRunner(self._dependencies, skills, is_worker=options.is_worker)
         self._background = BackgroundTasks(options.clock)
         self._is_closing = False
+
+    @property
+    def store(self) -> Store:
+        """The store of all tasks."""
+        return self._store
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the process."""
+        return self._settings
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the process."""
+        return self._dependencies.clock
 
     async def open(self) -> None:
         """Open the store, listen to notifications and resume the tasks of dead processes."""
         async with AsyncExitStack() as undo:
             await self._store.open()
             undo.push_async_callback(self._store.close)
+            deferrals = [skill.build_deferral(self._settings.runs_on, surface or "") for surface, skill in self._skills.list_all()]
+            if any(deferrals):
+                await require_queue(self._store).check_queue()
             undo.push_async_callback(self._background.stop)
             self._background.run_every(self._settings.cleanup_interval, self._clean_up)
             if self._notifier is not None:
@@ -176,16 +196,20 @@ class Engine:
         """
         self._require_open()
         skill = self._skills.require(scope.surface, new.skill)  # before there is a task that no handler can run
-        if new.process is None:
+        caller = caller or Caller(scope.owner, scope.tenant)
+        if (deferral := skill.build_deferral(self._settings.runs_on, scope.surface)) is not None:
+            require_queue(self._store)
+            new = replace(new, process=None, deferral=deferral)
+        elif new.process is None:
             new = replace(new, process=self.runner.process)
-        launch = partial(self._launch, skill, new, caller or Caller(scope.owner, scope.tenant))
+        launch = partial(self._launch, skill, new, caller)
         if self._store.is_durable:
             created = asyncio.get_running_loop().create_future()
             self._background.start(self._create(scope, new, launch, created))
             result: CreateResult = await created
         else:
             launch(result := await self._store.create_task(scope, new))
-        if result.is_new and self._is_closing:
+        if result.is_new and self._is_closing and deferral is None:
             raise UnavailableError
         return AcceptedMessage(result.stored, result.stored.last_seq, is_new=result.is_new)
 
@@ -208,6 +232,7 @@ class Engine:
         """Run a task that was created just now; one that comes while the engine closes is left to other processes."""
         if created.is_new and not self._is_closing:
             self.hub.publish(created.stored.key, created.events)
+        if created.is_new and not self._is_closing and new.deferral is None:
             self.runner.launch(skill, ClaimedRun(created.stored, () if new.record is None else (new.record,)), caller, new.message)
 
     async def send_message(self, scope: TaskScope, wire_id: str, message: Message, idempotency_key: IdempotencyKey | None = None) -> AcceptedMessage:
@@ -244,14 +269,18 @@ class Engine:
     async def _accept_in_state(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None) -> AcceptedMessage:
         is_active = stored.state in ACTIVE
         change = TaskChange(messages=(message,), expected_states=ACTIVE) if is_active else build_answer_change(stored, message)
-        result = await self._store.update_task(stored.scope, stored.key, replace(change, idempotency_key=idempotency_key))
+        skill = None if is_active else self._skills.find(stored.scope.surface, stored.skill)
+        deferral = None if skill is None else skill.build_deferral(self._settings.runs_on, stored.scope.surface)
+        change = replace(change, idempotency_key=idempotency_key, deferral=deferral)
+        result = await self._store.update_task(stored.scope, stored.key, change)
         if is_active and result.is_new and not self.runner.notify_message(stored.key) and self._notifier is not None:
             self._notifier.notify((stored.key,))
         if is_active or not result.is_new:
             return AcceptedMessage(stored, stored.last_seq, is_new=result.is_new)
         self.hub.publish(stored.key, result.events)
-        with suppress(StoreUnavailableError):  # the answer is recorded: the next orphan scan finds the task
-            await self.runner.resume(stored.key)
+        if deferral is None:
+            with suppress(StoreUnavailableError):  # the answer is recorded: the next orphan scan finds the task
+                await self.runner.resume(stored.key)
         return AcceptedMessage(stored, result.events[-1].seq)
 
     async def _is_repeated(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey) -> bool:

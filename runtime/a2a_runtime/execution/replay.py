@@ -92,3 +92,11 @@ class RequestInfo:
 
 _REQUEST_INFO = TypeAdapter(RequestInfo)
 EMPTY_REQUEST_INFO = RequestInfo()
+
+RETRY_MARKER = "a2a-gen/retries"
+"""Key of the record with the number of runs that have raised."""
+
+
+def count_failures(records: Sequence[ReplayRecord]) -> int:
+    """Count the earlier runs that raised and were retried."""
+    return next((int(record.body) for record in records if (record.kind, record.key) == (RecordKind.ONCE, RETRY_MARKER)), 0)

@@ -5,7 +5,7 @@ returns a value                        completed, with the value as its result
 returns a job                          working until the job is done, then as if the handler had returned or raised
 asks a question                        suspended; this run is over
 rejects, fails                         rejected, failed, with the handler's reason
-raises                                 failed, with a fixed text; the log has the traceback
+raises                                 failed, with a fixed text, or working until it is retried; the log has the traceback
 is stopped: cancel requested           canceled
             timeout                    failed
             shutdown                   released for another process, or failed where that is not possible
@@ -35,6 +35,7 @@ from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.jobs import Job, JobCanceledError, JobProgress, await_job, is_job
+from a2a_runtime.execution.replay import RETRY_MARKER, count_failures
 from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskEnded, TaskSuspended, find_signal
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
@@ -94,11 +95,13 @@ _INTERRUPTIBLE = (RunPhase.HANDLER, RunPhase.JOB)
 
 @struct
 class RunOutcome:
-    """Outcome of a run; without a state the task is released as it is."""
+    """Outcome of a run; without a state the task is released as it is, with the number of failures if it is to be retried after a delay."""
 
     state: State | None
     message: Message | None = None
     artifact: Artifact | None = None
+    failures: int = 0
+    delay_seconds: float = 0.0
 
 
 class TaskRun:
@@ -114,6 +117,7 @@ class TaskRun:
         self.stop_requested_at = 0.0
         self._phase = RunPhase.STARTING
         self._can_release = dependencies.store.is_durable and skill.restartable
+        self._records = claimed.records
         self._job_started: asyncio.Future[None] | None = None
         reason = None if self.context.attempt == 1 else refuse_restart(skill, claimed, message)
         if claimed.stored.cancel_requested:
@@ -177,7 +181,7 @@ class TaskRun:
         except Exception as error:  # the edge of a background task: exceptions of the handler, and of the store about its result
             log.exception("handler failed: task %s, skill %s", self.context.task_id, self.skill.id)
             text = (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED
-            await self._apply_outcome(self._stop_outcome() or RunOutcome(State.FAILED, self.context.reply(text)))
+            await self._apply_outcome(self._stop_outcome() or self._retry_outcome() or RunOutcome(State.FAILED, self.context.reply(text)))
 
     async def _determine_outcome(self, outcome: RunOutcome | None) -> RunOutcome:
         """Call the handler, unless there is an outcome or a stop request before it."""
@@ -253,11 +257,26 @@ class TaskRun:
             case _:
                 return None
 
+    def _retry_outcome(self) -> RunOutcome | None:
+        """Return the outcome of a handler that raised and is to be run again by a worker; a task that is closed already raises at the next write."""
+        if not self._can_release or not self.skill.is_deferred(self._settings.runs_on):
+            return None
+        failures = count_failures(self._records) + 1
+        delay = self.skill.worker.retry.find_delay(failures)
+        if delay is None:
+            return None
+        log.info("task retried in %g s: %s, skill %s, after %d runs that raised", delay, self.context.task_id, self.skill.id, failures)
+        return RunOutcome(None, failures=failures, delay_seconds=delay)
+
     async def _apply_outcome(self, outcome: RunOutcome) -> None:
         try:
+            if outcome.failures:
+                await self.writer.mark_working()
             if outcome.state is None:
+                records = [ReplayRecord(RecordKind.ONCE, RETRY_MARKER, b"%d" % outcome.failures)] if outcome.failures else ()
+                deferral = self.skill.build_deferral(self._settings.runs_on, self.writer.stored.scope.surface, outcome.delay_seconds)
                 with suppress(StoreUnavailableError):  # the lease expires, which has the same effect
-                    await self.writer.release()
+                    await self.writer.release(deferral, records)
                 return
             await self.writer.finish(outcome.state, outcome.message, outcome.artifact)
             if request_log.isEnabledFor(logging.DEBUG):

@@ -10,6 +10,12 @@ A thread watches that the event loop does not stand still (``loop_watch``).
 
 The process that claims a task in the store runs it. A process that loses its lease while it lives does no harm: another process claims the task, and
 the writes of the first one are refused.
+
+Workers run the skills that are placed on them (``placement``). The same runner serves both sides:
+
+    on a worker       ``run`` is called for each job of the queue; there are no orphans to claim
+    elsewhere         claims only what it may run itself; an orphan that belongs on a worker gets a job, a task that is canceled before a worker
+                      has fetched its job is ended here, and tasks of skills that came back from the workers become orphans
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from random import shuffle
@@ -32,6 +39,7 @@ from a2a_runtime.execution.replay import RequestInfo
 from a2a_runtime.execution.run import MISSING_MESSAGE, StopReason, TaskRun
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
+from a2a_runtime.stores.base import RunQueue
 from a2a_runtime.stores.models import ClaimedRun, RenewedLease
 
 log = logging.getLogger(__name__)
@@ -40,6 +48,7 @@ _NOTIFICATION_DELAY_SECONDS = 0.05
 _MAX_ORPHANS = 64
 ORPHANS_KEY = "orphans"
 """Key of the notification that there are many orphans; no task has it."""
+_TAKE_BACK_SECONDS = 30.0
 _BLOCKED_SHARE = 3
 """Part of the rest of a lease after which an event loop counts as blocked: one third, so that the suspect is noted in time."""
 
@@ -80,6 +89,11 @@ class Skills:
         """Find a skill of a surface."""
         return self._skills.get((surface, skill_id)) or self._skills.get((None, skill_id))
 
+    def list_all(self) -> Iterator[tuple[str | None, Skill]]:
+        """List the skills with their surfaces."""
+        for (surface, _), skill in self._skills.items():
+            yield surface, skill
+
     def require(self, surface: str, skill_id: str) -> Skill:
         """Find a skill of a surface, or raise ``LookupError``."""
         skill = self.find(surface, skill_id)
@@ -91,8 +105,11 @@ class Skills:
 class InProcessRunner:
     """Runs tasks in this process."""
 
-    def __init__(self, dependencies: RunDependencies, skills: Skills) -> None:
+    def __init__(self, dependencies: RunDependencies, skills: Skills, *, is_worker: bool = False) -> None:
         self.process = dependencies.ids.new()
+        self._is_worker = is_worker
+        self._waiters: dict[str, asyncio.Future[None]] = {}
+        """Jobs of the queue that wait for the end of a run, by task."""
         self._dependencies, self._skills = dependencies, skills
         self._store, self._clock, self._settings = dependencies.store, dependencies.clock, dependencies.settings
         self._running: dict[str, TaskRun] = {}
@@ -114,7 +131,10 @@ class InProcessRunner:
         await self._store.register(self.process)
         self._watch.start()
         self._background.run_every(self._settings.lease_renew_interval, self._renew_and_compare)
-        self._background.run_every(self._settings.orphan_scan_interval, self._claim_orphans)
+        if not self._is_worker:
+            self._background.run_every(self._settings.orphan_scan_interval, self._claim_orphans)
+            if isinstance(self._store, RunQueue):
+                self._background.run_every(_TAKE_BACK_SECONDS, partial(self._take_back, self._store))
         self._background.run_every(self._settings.deadline_check_interval, self._check_deadlines)
 
     async def close(self, grace: float) -> None:
@@ -135,6 +155,8 @@ class InProcessRunner:
         await asyncio.sleep(0)
         for task in self._abandoned:
             detach_task(task)
+        for key in tuple(self._waiters):
+            self._end_wait(key)
         with suppress(StoreUnavailableError):  # the lease expires by itself
             await self._store.unregister(self.process)
 
@@ -169,7 +191,9 @@ class InProcessRunner:
                 return
             stored = claimed.stored
             skill = self._skills.find(stored.scope.surface, stored.skill)
-            if skill is not None and not self._is_closing:
+            deferral = None if skill is None else skill.build_deferral(self._settings.runs_on, stored.scope.surface)
+            is_left_to_worker = deferral is not None and not self._is_worker and not stored.cancel_requested
+            if skill is not None and not is_left_to_worker and not self._is_closing:
                 history = stored.task.model.history
                 caller = Caller.from_json(RequestInfo.from_records(claimed.records).caller, stored.scope)
                 self.launch(skill, claimed, caller, history[0] if history else MISSING_MESSAGE)
@@ -177,9 +201,32 @@ class InProcessRunner:
             if skill is None:  # a task of an agent that lives in another process
                 self._unknown_skill_tasks.add(key)
                 log.warning("task released: %s, skill %s is not registered in this process", key, stored.skill)
-            await TaskWriter(self._dependencies, stored).release()
+            await TaskWriter(self._dependencies, stored).release(deferral)
         finally:
             self._resuming.discard(key)
+
+    async def run(self, queue: RunQueue, key: str) -> bool:
+        """Run a task for a job of the queue and wait for the end of the run; return false if another process has the task, or this one stops."""
+        current = self._running.get(key)
+        if current is None or not current.writer.is_open:  # one that is only cleaning up is replaced
+            await self.resume(key)
+        run = self._running.get(key)
+        if run is None or run is current:
+            return not await queue.is_active(key)
+        waiter = self._waiters.setdefault(key, asyncio.get_running_loop().create_future())
+        await asyncio.shield(waiter)
+        return True
+
+    def _end_wait(self, key: str) -> None:
+        waiter = self._waiters.pop(key, None)
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    async def _take_back(self, queue: RunQueue) -> None:
+        """Make tasks orphans that were queued for workers when their skills were placed there, and now run in this process."""
+        here = [(surface, skill.id) for surface, skill in self._skills.list_all() if surface and not skill.is_deferred(self._settings.runs_on)]
+        if here and (count := await queue.take_back(here)):
+            log.info("tasks taken back from workers: %d", count)
 
     def cancel(self, key: str) -> bool:
         """Cancel the handler of a task."""
@@ -207,7 +254,7 @@ class InProcessRunner:
 
     def on_notification(self, keys: frozenset[str]) -> frozenset[str]:
         """Renew the lease soon if a task runs here: it may have been canceled. Its events come from here, so its readers need no notification."""
-        if ORPHANS_KEY in keys:
+        if ORPHANS_KEY in keys and not self._is_worker:
             self._background.start(self._claim_orphans())
         local = frozenset(key for key in keys if self.notify_message(key))
         if local and not self._is_renewal_pending:
@@ -220,6 +267,7 @@ class InProcessRunner:
         self._abandoned.discard(task)
         if self._running.get(key) is run:
             del self._running[key]
+            self._end_wait(key)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run failed: task %s", key, exc_info=error)
 
@@ -286,7 +334,11 @@ class InProcessRunner:
         self._abandoned.add(run.task)
         finishing = asyncio.create_task(run.abandon())
         self._finishing[key] = finishing
-        finishing.add_done_callback(lambda _: self._finishing.pop(key, None))
+        finishing.add_done_callback(partial(self._on_finished, key))
+
+    def _on_finished(self, key: str, _: asyncio.Task[None]) -> None:
+        self._finishing.pop(key, None)
+        self._end_wait(key)
 
     async def _wait_for_runs(self, timeout_seconds: float) -> None:
         if self._running and timeout_seconds > 0:

@@ -17,6 +17,8 @@ from enum import StrEnum
 from typing import Concatenate, NamedTuple, TypeAlias
 
 from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.placement import Placement, WorkerOptions
+from a2a_runtime.stores.models import Deferral
 
 Handler: TypeAlias = Callable[Concatenate[TaskContext, ...], object]
 """A handler takes a ``TaskContext`` and may return an awaitable or an async generator. One that replies with a message has no task and gets a plain
@@ -46,6 +48,7 @@ class Skill:
     may crash its process each time. Handovers do not count, nor the end of a lease because another task blocked the event loop. With
     ``expose_errors`` callers read the texts of exceptions, and results that are no JSON as text. Without ``can_ask`` the skill is called in dialects
     that have no way to answer a question. With ``accepts_messages`` the handler takes messages while it runs (``ctx.incoming``).
+    ``runs_on`` is ``None`` for the placement of the settings; ``worker`` applies on workers only.
     """
 
     id: str
@@ -57,6 +60,8 @@ class Skill:
     expose_errors: bool = False
     can_ask: bool = True
     accepts_messages: bool = False
+    runs_on: Placement | str | None = None
+    worker: WorkerOptions = WorkerOptions()  # noqa: RUF009 - frozen, all of it
     handler_kind: HandlerKind = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,6 +76,20 @@ class Skill:
             raise TypeError(f"skill {self.id!r}: accepts_messages: only a task can get further messages; use answers='task'")
         if handler_kind is HandlerKind.STREAM and self.answers is ReplyKind.MESSAGE:
             raise TypeError(f"skill {self.id!r}: a handler that yields needs a task; use answers='task'")
+        if self.runs_on is not None:
+            object.__setattr__(self, "runs_on", Placement(self.runs_on))
+        if self.worker.retry.retries and not self.restartable:
+            raise ValueError(f"skill {self.id!r}: a skill that must not be restarted cannot be retried; remove retries, or restartable")
+        if self.runs_on is Placement.WORKERS and self.answers is ReplyKind.MESSAGE:
+            raise TypeError(f"skill {self.id!r}: a skill on workers needs a task; use answers='task', or remove runs_on")
+
+    def is_deferred(self, default: str) -> bool:
+        """Return whether workers run this skill; ``default`` is the placement of skills that name none. Replies without a task are made at once."""
+        return (self.runs_on or default) == Placement.WORKERS and self.answers is ReplyKind.TASK
+
+    def build_deferral(self, default: str, surface: str, delay_seconds: float = 0.0) -> Deferral | None:
+        """Build the job of a run on workers; ``None`` for a run in the process."""
+        return self.worker.build_deferral(surface, delay_seconds) if self.is_deferred(default) else None
 
 
 class HandlerParameters(NamedTuple):

@@ -15,7 +15,7 @@ from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.stores.base import TaskStore
-from a2a_runtime.stores.models import ArtifactWrite, LoggedEvent, ReplayRecord, StoredTask, TaskChange
+from a2a_runtime.stores.models import ArtifactWrite, Deferral, LoggedEvent, ReplayRecord, StoredTask, TaskChange
 from a2a_runtime.streams.hub import EventHub
 
 log = logging.getLogger(__name__)
@@ -76,9 +76,9 @@ class TaskWriter:
         change = TaskChange(state=state, status_message=question, records=(record,), epoch=self._epoch, release_claim=True)
         await self._commit(change)
 
-    async def release(self) -> None:
-        """Release the task in its state, for another process or the next start, and close the writer."""
-        await self._commit(TaskChange(epoch=self._epoch, release_claim=True), by_handler=False)
+    async def release(self, deferral: Deferral | None = None, records: Sequence[ReplayRecord] = ()) -> None:
+        """Release the task in its state, for another process, a worker or the next start, and close the writer."""
+        await self._commit(TaskChange(epoch=self._epoch, release_claim=True, deferral=deferral, records=records), by_handler=False)
 
     async def finish(self, state: State, message: Message | None, artifact: Artifact | None = None) -> None:
         """End the task and close the writer. Retries for as long as the store is unavailable: an end that is not stored is no end."""

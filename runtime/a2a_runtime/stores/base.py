@@ -7,6 +7,7 @@ a caller asks only for what it needs; ``Store`` is the sum.
     ContextStore     data and history of a conversation, and its deletion
     EventLog         events of a task, read by cursor
     RunStore         leases of processes, claims of tasks, orphans, cancellation
+    RunQueue         runs that are left to workers; Postgres only, and no part of the sum
     PushConfigStore  push configurations of a task, and their failures
     Outbox           push deliveries that are due
     AdminStore       all scopes, and deletion of a scope
@@ -45,6 +46,7 @@ from a2a_runtime.stores.models import (
     ChangeResult,
     ClaimedRun,
     CreateResult,
+    Deferral,
     Delivery,
     LoggedEvent,
     NewTask,
@@ -79,6 +81,7 @@ class StoreOptions:
     max_tasks: int = 100_000  # tasks in a memory store, and conversations that outlive theirs
     max_bytes: int = 1_000_000_000  # of content in a memory store
     max_finished_logs: int = 1_000  # logs of finished tasks in a memory store
+    direct_address: str | None = None  # of the Postgres server itself, where the address of the store is that of a pooler
     fail_point: FailPoint = no_fault  # called at named points of a write, for fault tests
 
     def cutoff_millis(self, age_seconds: float | None) -> int:
@@ -201,6 +204,38 @@ class RunStore(Protocol):
 
     async def request_cancel(self, scope: TaskScope, wire_id: str) -> StoredTask:
         """Request the cancellation of a task; repeatable. Raises ``TaskNotCancelableError`` if it has ended."""
+        ...
+
+
+@runtime_checkable
+class RunQueue(Protocol):
+    """Queue of runs for workers: a part that not every store has.
+
+    ``NewTask.deferral`` and ``TaskChange.deferral`` put a job into it, in the transaction of the task. A task with a job is no orphan.
+    """
+
+    @property
+    def queue_address(self) -> str:
+        """Address at which workers fetch jobs and listen for them."""
+        ...
+
+    async def check_queue(self) -> None:
+        """Raise ``UnsupportedStoreError`` if the queue is missing or outdated."""
+        ...
+
+    async def is_active(self, key: str) -> bool:
+        """Return whether a task is active: a process runs it, or should."""
+        ...
+
+    async def requeue_lost(self, jobs: Mapping[tuple[str, str], Deferral], limit: int = 1000) -> int:
+        """Put active tasks back into the queue whose job is gone and whose process is dead, and return their number.
+
+        ``jobs`` has the job of each skill, by surface and id.
+        """
+        ...
+
+    async def take_back(self, skills: Collection[tuple[str, str]]) -> int:
+        """Make queued tasks of these skills, by surface and id, ordinary orphans: no worker runs these skills any more. Return their number."""
         ...
 
 

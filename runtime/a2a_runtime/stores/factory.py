@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.importing import explain_missing
-from a2a_runtime.stores.base import DEFAULT_OPTIONS, Store, StoreOptions
+from a2a_runtime.stores.base import DEFAULT_OPTIONS, RunQueue, Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
 
@@ -54,4 +54,14 @@ def validate_store(store: object) -> Store:
     missing = find_missing_methods(store)
     if not isinstance(store, Store) or missing:
         raise UnsupportedStoreError(f"{type(store).__name__}: not a store; add {', '.join(missing) or 'the attribute is_durable'}")
+    return store
+
+
+def require_queue(store: Store) -> RunQueue:
+    """Return a store as the queue of workers, or raise ``UnsupportedStoreError``."""
+    if not isinstance(store, RunQueue):
+        raise UnsupportedStoreError(
+            f"{type(store).__name__}: no queue for workers, which this store does not have; "
+            'set store = "postgresql://…" (A2A_STORE), or remove runs_on = "workers" (A2A_RUNS_ON)'
+        )
     return store

@@ -27,6 +27,15 @@ class IdempotencyKey:
 
 
 @struct
+class Deferral:
+    """A job of a task for workers: it is put into a queue in the transaction of a creation or a change, and may be fetched after the delay."""
+
+    queue: str
+    priority: int = 0
+    delay_seconds: float = 0.0
+
+
+@struct
 class NewTask:
     """A task to be created, with its first message, which gets the ids of the task and of its conversation."""
 
@@ -42,6 +51,7 @@ class NewTask:
     record: ReplayRecord | None = None  # found by every run
     hidden_skills: Sequence[str] = ()  # that its caller may not use: its handler reads nothing of theirs
     max_open: int | None = None  # set: refused if the scope has as many tasks that have not ended
+    deferral: Deferral | None = None  # workers run it; then it has no process
 
 
 @struct
@@ -95,6 +105,7 @@ class TaskChange:
     expected_states: frozenset[State] | None = None
     epoch: int | None = None
     release_claim: bool = False  # the process releases the task (suspended, handed over)
+    deferral: Deferral | None = None  # workers run the task next, if it is active after the change
 
 
 @struct

@@ -10,8 +10,9 @@ async with run_agent(shout) as shouter:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import replace
 from itertools import count
 
 from a2a_contract.dialects import CANONICAL
@@ -20,6 +21,7 @@ from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.execution.engine import SETTLED, Engine, EngineOptions
 from a2a_runtime.execution.follow_ups import AcceptedMessage
+from a2a_runtime.execution.placement import Placement
 from a2a_runtime.execution.results import to_parts
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Handler, Skill
@@ -102,12 +104,37 @@ class InProcessAgent:
 
 @asynccontextmanager
 async def run_agent(
-    *skills: Skill | Handler, store: Store | None = None, options: EngineOptions | None = None, caller: Caller = CALLER
+    *skills: Skill | Handler,
+    store: Store | None = None,
+    options: EngineOptions | None = None,
+    caller: Caller = CALLER,
+    worker_store: Store | None = None,
 ) -> AsyncGenerator[InProcessAgent, None]:
-    """Run an agent with skills, by default calling the first; a bare handler becomes a skill of its name."""
+    """Run an agent with skills, by default calling the first; a bare handler becomes a skill of its name.
+
+    With ``worker_store``, a second store on the same Postgres database, a worker beside the engine runs all skills.
+    """
     skill_list = [each if isinstance(each, Skill) else Skill(_handler_name(each), each) for each in skills]
-    async with Engine(store or MemoryStore(), Skills(*skill_list), options or EngineOptions(settings=FAST_SETTINGS)) as engine:
+    options = options or EngineOptions(settings=FAST_SETTINGS)
+    store = store or MemoryStore()
+    async with AsyncExitStack() as stack:
+        if worker_store is not None:
+            settings = replace(options.settings, runs_on=Placement.WORKERS)
+            options = replace(options, settings=settings, notifier=options.notifier or store.notifier())
+            await stack.enter_async_context(_run_worker(skill_list, worker_store, options))
+        engine = await stack.enter_async_context(Engine(store, Skills(*skill_list), options))
         yield InProcessAgent(engine, skill_list[0].id, caller.task_scope(SURFACE), caller)
+
+
+@asynccontextmanager
+async def _run_worker(skill_list: Sequence[Skill], store: Store, options: EngineOptions) -> AsyncGenerator[None, None]:
+    from a2a_runtime.workers.worker import serve_jobs  # noqa: PLC0415 - an extra
+
+    skills = Skills()
+    skills.add(SURFACE, *skill_list)
+    engine = Engine(store, skills, replace(options, notifier=store.notifier(), is_worker=True))
+    async with serve_jobs(engine, engine, skills):
+        yield
 
 
 def _handler_name(handler: Handler) -> str:

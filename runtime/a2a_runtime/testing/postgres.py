@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from a2a_runtime.stores.postgres import upgrade
+from a2a_runtime.stores.postgres import upgrade, upgrade_queue
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer
 
 SERVER_URL_VARIABLE = "A2A_TEST_POSTGRES_URL"
@@ -22,16 +22,21 @@ SERVER_URL_VARIABLE = "A2A_TEST_POSTGRES_URL"
 def postgres_databases() -> Iterator[DatabaseFactory]:
     """Provide databases with the schema of this release; all are dropped at the end."""
     if url := os.environ.get(SERVER_URL_VARIABLE):
-        databases = DatabaseFactory(url, upgrade)
+        databases = DatabaseFactory(url, _create_tables)
         yield databases
         asyncio.run(databases.drop_all())
     else:  # its databases go with the server
         # A process that dies loses nothing without fsync, only a machine does: tests kill processes.
         with PostgresServer({"fsync": "off"}) as server:
-            yield DatabaseFactory(server.url, upgrade)
+            yield DatabaseFactory(server.url, _create_tables)
 
 
 @pytest.fixture
 def postgres_url(postgres_databases: DatabaseFactory) -> str:
     """Provide a fresh database."""
     return asyncio.run(postgres_databases.create())
+
+
+async def _create_tables(url: str) -> None:
+    await upgrade(url)
+    await upgrade_queue(url)

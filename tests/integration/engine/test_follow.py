@@ -18,6 +18,8 @@ from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent
 
+from .conftest import RunAgent
+
 pytestmark = pytest.mark.anyio
 
 
@@ -45,7 +47,7 @@ async def test_a_slow_reader_behind_a_burst_gets_everything() -> None:
         assert [state for _, state in seen if state is State.COMPLETED] == [State.COMPLETED]
 
 
-async def test_readers_join_while_a_handler_streams(store: Store) -> None:
+async def test_readers_join_while_a_handler_streams(run: RunAgent) -> None:
     """Readers with a snapshot, with a cursor, and after a disconnect get the same events."""
 
     async def paced(_ctx: TaskContext):  # noqa: ANN202 - as above
@@ -53,7 +55,7 @@ async def test_readers_join_while_a_handler_streams(store: Store) -> None:
             yield str(number)
             await asyncio.sleep(0.002)
 
-    async with run_agent(paced, store=store) as one, asyncio.timeout(30):
+    async with run(paced) as one, asyncio.timeout(30):
         stored = await one.start("go")
 
         async def read(cursor: int | None, *, leaves_after: int = 10_000) -> list[int]:
@@ -76,9 +78,9 @@ async def test_readers_join_while_a_handler_streams(store: Store) -> None:
         assert len(one.engine.hub._buffers) == 0
 
 
-async def test_a_cursor_selects_the_events_after_it(store: Store) -> None:
+async def test_a_cursor_selects_the_events_after_it(run: RunAgent) -> None:
     """A cursor gives the rest, of a finished task too; one beyond the end is an error, and so is a snapshot of what has ended."""
-    async with run_agent(burst, store=store) as one, asyncio.timeout(30):
+    async with run(burst) as one, asyncio.timeout(30):
         task = await one.send("3")
         seqs = [event.seq for event in await one.collect_events(task)]
         assert [event.seq for event in await one.collect_events(task, 3)] == seqs[3:]
@@ -91,9 +93,9 @@ async def test_a_cursor_selects_the_events_after_it(store: Store) -> None:
             await one.engine.follow(TaskScope("/agent", "acme", "eve"), task.id, 0)
 
 
-async def test_a_stream_may_end_where_the_task_waits(store: Store) -> None:
+async def test_a_stream_may_end_where_the_task_waits(run: RunAgent) -> None:
     """A dialect chooses whether a question ends the stream; if it does not, the stream goes on with what comes of the answer."""
-    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
+    async with run(asks) as one, asyncio.timeout(30):
         task = await one.send("hi")
         async with aclosing(await one.engine.follow(one.scope, task.id, 0, SETTLED)) as events:
             assert [event.state async for event in events][-1] is State.INPUT_REQUIRED

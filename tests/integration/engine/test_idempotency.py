@@ -10,9 +10,10 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.errors import IdempotencyConflictError
 from a2a_contract.lifecycle import State
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import IdempotencyKey, NewTask
-from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
+from a2a_runtime.testing.agent import artifact_texts, build_user_message
+
+from .conftest import RunAgent
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +25,7 @@ def wanted(skill: str, promise: IdempotencyKey = SAME) -> NewTask:
     return NewTask("c-1", build_user_message("hi"), skill, CANONICAL.name, idempotency_key=promise)
 
 
-async def test_concurrent_requests_with_one_key_are_one_task(store: Store) -> None:
+async def test_concurrent_requests_with_one_key_are_one_task(run: RunAgent) -> None:
     """Sixteen requests with one key run the handler once, and all get its end."""
     runs = []
 
@@ -33,7 +34,7 @@ async def test_concurrent_requests_with_one_key_are_one_task(store: Store) -> No
         await asyncio.sleep(0.05)
         return "done"
 
-    async with run_agent(works, store=store) as one, asyncio.timeout(30):
+    async with run(works) as one, asyncio.timeout(30):
 
         async def ask() -> str:
             return (await one.engine.wait_settled(await one.engine.start(one.scope, wanted("works")))).wire_id
@@ -46,26 +47,26 @@ async def test_concurrent_requests_with_one_key_are_one_task(store: Store) -> No
             await one.engine.start(one.scope, wanted("works", IdempotencyKey("key", b"another", "c-1")))
 
 
-async def test_a_repeated_start_returns_the_suspended_task(store: Store) -> None:
+async def test_a_repeated_start_returns_the_suspended_task(run: RunAgent) -> None:
     """The caller does not wait for its own answer."""
 
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
+    async with run(asks) as one, asyncio.timeout(30):
         for _ in range(2):
             stored = await one.engine.wait_settled(await one.engine.start(one.scope, wanted("asks")))
             assert stored.state is State.INPUT_REQUIRED
 
 
-async def test_a_repeated_answer_is_given_once(store: Store) -> None:
+async def test_a_repeated_answer_is_given_once(run: RunAgent) -> None:
     """An answer under a key is not given to the next question too; repeated after the end, it gets the task as it is."""
 
     async def asks_twice(ctx: TaskContext) -> str:
         first, second = await ctx.ask("First?"), await ctx.ask("Second?")
         return f"{first.text} {second.text}"
 
-    async with run_agent(asks_twice, store=store) as one, asyncio.timeout(30):
+    async with run(asks_twice) as one, asyncio.timeout(30):
         task = await one.send("hi")
         said, promise = build_user_message("one", message_id="m-2"), IdempotencyKey("answer", b"one", "c-1")
         for _ in range(2):

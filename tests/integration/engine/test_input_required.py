@@ -13,8 +13,9 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import ContextMismatchError, TaskTerminalError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
+
+from .conftest import RunAgent
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +27,7 @@ def message_texts(task: Task) -> list[str | None]:
     return [part.text for message in task.history or [] for part in message.parts]
 
 
-async def test_two_questions_then_the_answer(store: Store) -> None:
+async def test_two_questions_then_the_answer(run: RunAgent) -> None:
     """Each run begins at the top: what was recorded is given back, artifacts are replaced, statuses are not said again."""
     attempts, calls = list[int](), list[str]()
 
@@ -47,7 +48,7 @@ async def test_two_questions_then_the_answer(store: Store) -> None:
         calls.append(what)
         return 2**53 + 1
 
-    async with run_agent(books, store=store) as one, asyncio.timeout(30):
+    async with run(books) as one, asyncio.timeout(30):
         task = await one.send("please")
         assert State(task.status.state) is State.INPUT_REQUIRED
         assert task.status.message.metadata == {"a2a-gen/question": {"key": "#1"}}
@@ -62,19 +63,19 @@ async def test_two_questions_then_the_answer(store: Store) -> None:
         assert [log.count(text) for text in (b'"looking"', b'"asking more"', b'"booking"')] == [1, 1, 1]
 
 
-async def test_an_authorization_suspends_the_task(store: Store) -> None:
+async def test_an_authorization_suspends_the_task(run: RunAgent) -> None:
     """The task is suspended as auth-required, and resumed by the next message."""
 
     async def opens(ctx: TaskContext) -> str:
         return f"opened for {(await ctx.require_auth('Sign in at example.org')).text}"
 
-    async with run_agent(opens, store=store) as one, asyncio.timeout(30):
+    async with run(opens) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert State(task.status.state) is State.AUTH_REQUIRED
         assert artifact_texts(await one.answer(task, "ada")) == {"result": ["opened for ada"]}
 
 
-async def test_questions_in_a_task_group_suspend_the_task(store: Store) -> None:
+async def test_questions_in_a_task_group_suspend_the_task(run: RunAgent) -> None:
     """The signal leaves the task group, and the task waits."""
 
     async def asks(ctx: TaskContext) -> str:
@@ -82,7 +83,7 @@ async def test_questions_in_a_task_group_suspend_the_task(store: Store) -> None:
             answer = group.create_task(ctx.ask("Well?"))
         return answer.result().text
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
+    async with run(asks) as one, asyncio.timeout(30):
         assert artifact_texts(await one.answer(await one.send("hi"), "fine")) == {"result": ["fine"]}
 
 
@@ -100,14 +101,14 @@ async def test_a_suspended_task_uses_no_memory() -> None:
         assert artifact_texts(await one.answer(suspended[500], "ok")) == {"result": ["ok"]}
 
 
-async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:
+async def test_a_changed_handler_fails_with_its_reason(run: RunAgent) -> None:
     """An answer to another kind of question fails the task, with the reason."""
     schema: dict[str, object] = {"type": "string"}
 
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?", dict(schema))).text
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
+    async with run(asks) as one, asyncio.timeout(30):
         task = await one.send("hi")
         schema["type"] = "integer"
         task = await one.answer(task, "text")
@@ -115,7 +116,7 @@ async def test_a_changed_handler_fails_with_its_reason(store: Store) -> None:
         assert task.status.message.parts[0].text.startswith("handler changed: question #1")
 
 
-async def test_of_many_answers_at_once_one_is_the_answer(store: Store) -> None:
+async def test_of_many_answers_at_once_one_is_the_answer(run: RunAgent) -> None:
     """The others go into the history or are refused; the handler gets exactly one, once."""
     runs = list[str]()
     release = asyncio.Event()
@@ -127,7 +128,7 @@ async def test_of_many_answers_at_once_one_is_the_answer(store: Store) -> None:
         return f"{answer}: {len(await ctx.history())}"
 
     skill = Skill("asks", asks, accepts_messages=True)
-    async with run_agent(skill, store=store) as one, asyncio.timeout(30):
+    async with run(skill) as one, asyncio.timeout(30):
         task = await one.send("hi")
         given = await asyncio.gather(*(one.send_to_task(task, f"answer {number}") for number in range(8)), return_exceptions=True)
         release.set()
@@ -147,13 +148,13 @@ async def test_of_many_answers_at_once_one_is_the_answer(store: Store) -> None:
     ],
     ids=["another caller", "another surface", "another conversation"],
 )
-async def test_a_message_outside_of_its_scope_is_refused(store: Store, scope: TaskScope | None, members: dict, error: type[Exception]) -> None:
+async def test_a_message_outside_of_its_scope_is_refused(run: RunAgent, scope: TaskScope | None, members: dict, error: type[Exception]) -> None:
     """A task of another scope does not exist; another conversation is a field error."""
 
     async def asks(ctx: TaskContext) -> str:
         return (await ctx.ask("Well?")).text
 
-    async with run_agent(asks, store=store) as one, asyncio.timeout(30):
+    async with run(asks) as one, asyncio.timeout(30):
         task = await one.send("hi")
         with pytest.raises(error):
             await one.engine.send_message(scope or one.scope, task.id, build_user_message("x", **members))

@@ -21,8 +21,9 @@ from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.jobs import BackgroundJob
 from a2a_runtime.execution.run import HANDLER_FAILED
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.stores.base import Store
 from a2a_runtime.testing.agent import artifact_texts, build_user_message, run_agent
+
+from .conftest import RunAgent
 
 pytestmark = pytest.mark.anyio
 
@@ -129,9 +130,9 @@ async def broken_job(_ctx: TaskContext) -> BackgroundJob:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-async def test_every_handler_has_one_outcome(store: Store, handler: object, state: State, artifacts: dict, said: str | None) -> None:
+async def test_every_handler_has_one_outcome(run: RunAgent, handler: object, state: State, artifacts: dict, said: str | None) -> None:
     """State, artifacts and message follow from the end of the handler; the log has no gaps and one terminal event, the last one."""
-    async with run_agent(handler, store=store) as one, asyncio.timeout(30):
+    async with run(handler) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert State(task.status.state) is state
         assert artifact_texts(task) == artifacts
@@ -151,15 +152,15 @@ async def test_exceptions_are_logged_and_hidden_from_the_caller(caplog: pytest.L
     assert "secret: /etc/passwd" in caplog.text
 
 
-async def test_a_handler_that_returns_at_once_needs_two_commits(store: Store) -> None:
+async def test_a_handler_that_returns_at_once_needs_two_commits(run: RunAgent) -> None:
     """Such a task goes from submitted to its end in one commit, without working."""
-    async with run_agent(echo, store=store) as one, asyncio.timeout(30):
+    async with run(echo) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert [event.state for event in await one.collect_events(task)] == [State.SUBMITTED, State.SUBMITTED, State.COMPLETED]
         assert (await one.engine.load(one.scope, task.id)).version == 2
 
 
-async def test_a_slow_handler_sets_its_task_to_working(store: Store) -> None:
+async def test_a_slow_handler_sets_its_task_to_working(run: RunAgent) -> None:
     """After a few milliseconds the task is working, although the handler has written nothing."""
     release = asyncio.Event()
 
@@ -167,26 +168,26 @@ async def test_a_slow_handler_sets_its_task_to_working(store: Store) -> None:
         await release.wait()
         return "done"
 
-    async with run_agent(slow, store=store) as one, asyncio.timeout(30):
+    async with run(slow) as one, asyncio.timeout(30):
         stored = await one.start("hi")
         assert (await one.wait_for_state(stored, State.WORKING)).state is State.WORKING
         release.set()
         assert [event.state for event in await one.collect_events(stored)] == [State.SUBMITTED, State.WORKING, State.WORKING, State.COMPLETED]
 
 
-async def test_progress_is_a_number_on_the_task_and_on_its_event(store: Store) -> None:
+async def test_progress_is_a_number_on_the_task_and_on_its_event(run: RunAgent) -> None:
     """The progress is in the metadata of the event and of the task."""
 
     async def reports(ctx: TaskContext) -> None:
         await ctx.status("half", progress=0.5)
 
-    async with run_agent(reports, store=store) as one, asyncio.timeout(30):
+    async with run(reports) as one, asyncio.timeout(30):
         task = await one.send("hi")
         assert task.metadata == {"progress": 0.5}
         assert [b'"metadata":{"progress":0.5}' in event.body for event in await one.collect_events(task)] == [False, True, False]
 
 
-async def test_artifacts_are_stored_unchanged(store: Store, tmp_path: Path) -> None:
+async def test_artifacts_are_stored_unchanged(run: RunAgent, tmp_path: Path) -> None:
     """Texts, JSON with its nulls, key order and large integers, bytes, files and links come back as they were written."""
     (tmp_path / "a.csv").write_bytes(b"1;2\n")
     json = {"z": None, "a": 2**53 + 1, "m": 10**39, "list": [None, {"b": 1, "a": 2}]}
@@ -204,7 +205,7 @@ async def test_artifacts_are_stored_unchanged(store: Store, tmp_path: Path) -> N
                 await mixed.text("too late")
         return json
 
-    async with run_agent(writes, store=store) as one, asyncio.timeout(30):
+    async with run(writes) as one, asyncio.timeout(30):
         mixed, result = (await one.send("hi", json)).artifacts or []
         assert mixed.description == "all kinds"
         assert mixed.metadata == {"k": None}
@@ -240,7 +241,7 @@ async def test_a_skill_may_reply_without_a_task() -> None:
         assert "secret" not in error.value.message
 
 
-async def test_a_conversation_has_messages_and_state(store: Store) -> None:
+async def test_a_conversation_has_messages_and_state(run: RunAgent) -> None:
     """Tasks of one conversation share its messages and its state; those of another one do not."""
 
     async def chat(ctx: TaskContext) -> object:
@@ -249,7 +250,7 @@ async def test_a_conversation_has_messages_and_state(store: Store) -> None:
         said = [part.text for message in await ctx.conversation() for part in message.parts]
         return ctx.reply(f"{(await ctx.state.load())['turns']}: {', '.join(str(text) for text in said)}")
 
-    async with run_agent(chat, store=store) as one, asyncio.timeout(30):
+    async with run(chat) as one, asyncio.timeout(30):
         said = [(await one.send(text, context_id=context)).status.message.parts[0].text for text, context in [("a", "1"), ("b", "1"), ("c", "2")]]
         assert said == ["1: a", "2: a, 1: a, b", "1: c"]
 
@@ -281,7 +282,7 @@ class Cart(BaseModel):
     paid_at: date | None = None
 
 
-async def test_the_state_of_a_conversation_may_be_a_model(store: Store) -> None:
+async def test_the_state_of_a_conversation_may_be_a_model(run: RunAgent) -> None:
     """It is validated when it is read, and begins with its defaults."""
 
     async def shops(ctx: TaskContext) -> str:
@@ -291,7 +292,7 @@ async def test_the_state_of_a_conversation_may_be_a_model(store: Store) -> None:
         await ctx.state.update(cart)
         return f"{cart.items} {dict(await ctx.state.load())}"
 
-    async with run_agent(shops, store=store) as one:
+    async with run(shops) as one:
         await one.send("tea")
         task = await one.send("milk")
         assert artifact_texts(task) == {"result": ["['tea', 'milk'] {'items': ['tea', 'milk'], 'paidAt': '2026-11-18'}"]}

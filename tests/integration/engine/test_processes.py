@@ -132,7 +132,7 @@ async def test_a_claimed_task_that_does_not_run_is_released(replicas: Replicas) 
     async with asyncio.timeout(30):
         message = build_user_message("go", message_id="m-1")
         new = NewTask("c-1", message, "slow_stream", CANONICAL.name, process=one.engine.runner.process)
-        lost = (await one.engine._store.create_task(one.scope, new)).stored
+        lost = (await one.engine.store.create_task(one.scope, new)).stored
         task = await one.wait_terminal(lost)
         assert artifact_texts(task) == {"result": [str(number) for number in range(40)]}
 
@@ -199,7 +199,7 @@ async def test_writes_after_a_lost_lease_are_refused(replicas: Replicas) -> None
     async with asyncio.timeout(30):
         stored = await one.start("go", skill="slow_stream")
         await one.wait_for_state(stored, State.WORKING)
-        await one.engine._store.unregister(one.engine.runner.process or "")
+        await one.engine.store.unregister(one.engine.runner.process or "")
         while (now := await other.engine.load(other.scope, stored.wire_id)).epoch == 1 and now.state is State.WORKING:
             await other.engine.runner.resume(stored.key)
         task = await other.wait_terminal(stored)

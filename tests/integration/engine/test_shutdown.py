@@ -143,7 +143,7 @@ async def test_a_task_fails_after_too_many_crashes(tmp_path: Path) -> None:
 
 async def idle(one: InProcessAgent) -> str:
     """Create a task that a dead process has claimed."""
-    created = await one.engine._store.create_task(one.scope, NewTask("c", build_user_message("hi"), "s", "v1_0", process="gone"))
+    created = await one.engine.store.create_task(one.scope, NewTask("c", build_user_message("hi"), "s", "v1_0", process="gone"))
     return created.stored.key
 
 

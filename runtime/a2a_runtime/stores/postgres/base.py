@@ -24,6 +24,9 @@ T = TypeVar("T")
 _INCLUDE = re.compile(r"\{(\w+)\}")
 _PARAMETER = re.compile(r"(?<!:):(\w+)")
 _MAX_CACHED_NAMES = 20_000
+
+JOB_NAME = "a2a_gen.run"
+"""Name of the jobs of tasks in the tables of the engine, which other programs may use too."""
 _FULL_TASK = (None, True)  # all of the history, and the artifacts
 
 
@@ -52,7 +55,7 @@ def _compile_statements(*files: str) -> dict[str, Statement]:
     return {name: compile_statement(expand(text)) for name, text in sections.items()}
 
 
-STATEMENTS = _compile_statements("tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
+STATEMENTS = _compile_statements("tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql", "queue.sql")
 SQL = {name: statement.text for name, statement in STATEMENTS.items()}
 
 
@@ -93,6 +96,7 @@ class PostgresBase(SqlStore):
         super().__init__(options)
         self._pool = Pool(dsn, pool, options.fail_point)
         self._inserts = StatementPipeline(self._pool, SQL["create_task"], options.fail_point)
+        self._deferred_inserts = StatementPipeline(self._pool, SQL["create_deferred_task"], options.fail_point)
         self._updates = StatementPipeline(self._pool, SQL["update_task"], options.fail_point)
         self._claims = StatementPipeline(self._pool, SQL["claim"], options.fail_point)
         self._loads = StatementPipeline(self._pool, SQL["load_task"], width=2)

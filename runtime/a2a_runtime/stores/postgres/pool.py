@@ -44,7 +44,7 @@ class PoolSettings:
     acquire_seconds: float = 5.0  # for a free connection
     connect_seconds: float = 5.0  # for a new one
     statement_seconds: float = 30.0  # for a statement
-    statement_cache_size: int = 256  # 0 behind PgBouncer in transaction mode, where the next call may get another server connection
+    statement_cache_size: int = 256  # 0 is used behind a pooler, where the next call may get another connection of the server
 
 
 class Pool:
@@ -56,27 +56,24 @@ class Pool:
         self.fail_point = fail_point
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._outages = OutageLog(f"store: {self.address}")
+        self.is_behind_pooler = False
+        """True if a pooler answers at the address, known when the pool is open; statements are not cached then."""
 
     async def open(self) -> None:
-        """Connect once, so that a wrong address fails at the start."""
+        """Connect once, so that a wrong address fails at the start, and a pooler is recognized."""
         settings = self._settings
         with self._translate_errors():
+            self.is_behind_pooler = await is_pooler(self.dsn, settings.connect_seconds)
             self._pool = await asyncpg.create_pool(
                 self.dsn,
                 min_size=0,
                 max_size=settings.size,
                 timeout=settings.connect_seconds,
                 command_timeout=settings.statement_seconds,
-                statement_cache_size=settings.statement_cache_size,
+                statement_cache_size=0 if self.is_behind_pooler else settings.statement_cache_size,
                 max_inactive_connection_lifetime=300.0,
                 reset=_skip_reset,
             )
-        try:
-            async with self.connection():
-                pass
-        except StoreUnavailableError:
-            await self.close()
-            raise
 
     async def close(self) -> None:
         """Wait for running statements, then close all connections."""
@@ -171,6 +168,15 @@ class Pool:
         error = StoreUnavailableError(f"{self.address}: {reason}")
         self._outages.on_failure(error)
         return error
+
+
+async def is_pooler(dsn: str, timeout_seconds: float) -> bool:
+    """Connect, and return whether a pooler answers: a connection of the server itself announces the process that executes its statements."""
+    connection = await asyncpg.connect(dsn, timeout=timeout_seconds, command_timeout=timeout_seconds, statement_cache_size=0)
+    try:
+        return bool(await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid())
+    finally:
+        connection.terminate()
 
 
 async def _skip_reset(_: object) -> None:

@@ -44,8 +44,9 @@ FROM (SELECT) AS one LEFT JOIN claimed ON true LEFT JOIN LATERAL (
 ) AS records ON true
 
 -- name: find_orphans
+-- Those that workers run have a queue.
 SELECT t.key FROM a2a_tasks t LEFT JOIN a2a_processes p ON p.process = t.process
-WHERE t.is_active AND (p.lease_until IS NULL OR p.lease_until <= :now) AND (:surfaces::text[] IS NULL OR t.scope::json ->> 0 = ANY (:surfaces::text[]))
+WHERE t.is_active AND t.queue IS NULL AND (p.lease_until IS NULL OR p.lease_until <= :now) AND (:surfaces::text[] IS NULL OR t.scope::json ->> 0 = ANY (:surfaces::text[]))
 ORDER BY t.key LIMIT :limit
 
 -- name: request_cancel

@@ -6,32 +6,39 @@ from collections.abc import Sequence
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_runtime.caller import TaskScope
+from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.models import ClaimedRun
 from a2a_runtime.stores.postgres import schema
 from a2a_runtime.stores.postgres.base import SQL, STATEMENTS, parse_key
 from a2a_runtime.stores.postgres.notifier import PostgresNotifier
 from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
+from a2a_runtime.stores.postgres.queue import PostgresQueue
 from a2a_runtime.stores.postgres.tasks import PostgresTasks
 from a2a_runtime.stores.sql_store import SqlTransaction
 
 _MAX_FOLDED_DELTAS = 5_000
 _MAX_VACUUM_SECONDS = 24 * 3600.0
 
+DIRECT_VARIABLE = "A2A_STORE_DIRECT"
 
-class PostgresStore(PostgresTasks):
+
+class PostgresStore(PostgresTasks, PostgresQueue):
     """Store in one database, whose schema is created by ``a2a-gen db upgrade``."""
 
     is_durable = True
+    _is_notified = False
 
     def notifier(self) -> PostgresNotifier:
         """Create a notifier over the same server, with a connection of its own."""
-        return PostgresNotifier(self._pool.dsn)
+        self._is_notified = True
+        return PostgresNotifier(self.queue_address)
 
     async def open(self) -> None:
         """Connect, and check the version of the schema."""
         await self._pool.open()
         try:
+            await self._check_direct_address()
             await schema.check_version(self._pool)
             (row,) = await self._fetch("server_millis")
             self._server_offset_millis = row["millis"] - round(self._clock.monotonic() * 1000)
@@ -39,9 +46,23 @@ class PostgresStore(PostgresTasks):
             await self._pool.close()
             raise
 
+    async def _check_direct_address(self) -> None:
+        """Refuse a pooler where the server itself is needed: LISTEN succeeds there, and nothing arrives."""
+        direct = self._options.direct_address
+        cure = f"set {DIRECT_VARIABLE} to the address of the server itself"
+        if direct is None:
+            if self._pool.is_behind_pooler and self._is_notified:
+                raise UnsupportedStoreError(f"{self._pool.address}: a pooler such as PgBouncer, through which no notification arrives; {cure}")
+            return
+        direct_pool = Pool(direct, PoolSettings(size=1))
+        await direct_pool.open()
+        await direct_pool.close()
+        if direct_pool.is_behind_pooler:
+            raise UnsupportedStoreError(f"{DIRECT_VARIABLE}: a pooler answers at {direct_pool.address}; {cure}")
+
     async def close(self) -> None:
         """Finish pending statements and close all connections."""
-        for pipeline in (self._inserts, self._updates, self._claims, self._loads):
+        for pipeline in (self._inserts, self._deferred_inserts, self._updates, self._claims, self._loads):
             await pipeline.close()
         await self._pool.close()
 

@@ -19,7 +19,7 @@ from a2a_runtime.errors import ConcurrencyError
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.changes import ChangeRows, NewTaskRows
 from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
-from a2a_runtime.stores.postgres.base import SQL, PostgresBase, TaskNames, parse_key, to_stored_task
+from a2a_runtime.stores.postgres.base import JOB_NAME, SQL, PostgresBase, TaskNames, parse_key, to_stored_task
 
 Arguments = tuple[object, ...]
 """Arguments of a statement, in the order of their numbers."""
@@ -51,13 +51,14 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusa
         *((None, None) if push is None else (push.id, push.to_json())),
         *((None,) * 4 if record is None else (record.kind, record.key, record.fingerprint, record.body)),
         fragments.encode_names(new.hidden_skills),
+        *((None,) if new.deferral is None else (new.deferral.queue, JOB_NAME, new.deferral.priority)),
     )
 
 
 def to_update_arguments(key: UUID, scope: str, change: TaskChange, rows: ChangeRows, *, at: int, metadata: bytes | None) -> Arguments:
     """Arrange the arguments of the statement ``update_task``."""
     states = changes.allowed_source_states(change)
-    state = change.state
+    state, deferral = change.state, change.deferral
     return (
         key,
         scope,
@@ -77,6 +78,7 @@ def to_update_arguments(key: UUID, scope: str, change: TaskChange, rows: ChangeR
         *_to_columns(4, [(record.kind, record.key, record.fingerprint, record.body) for record in change.records]),
         *_to_idempotency_arguments(change.idempotency_key),
         None if state is None else _ACTIVE_STATES,
+        *((None,) if deferral is None else (deferral.queue, JOB_NAME, deferral.priority, deferral.delay_seconds)),
     )
 
 
@@ -114,11 +116,11 @@ class PostgresTasks(PostgresBase):
     async def _insert(self, scope: TaskScope, new: NewTask, arguments: Arguments) -> asyncpg.Record:
         """Insert a task; where their number is limited, those of a scope one after the other."""
         if new.max_open is None:
-            return await self._inserts.fetchrow(*arguments)
+            return await (self._inserts if new.deferral is None else self._deferred_inserts).fetchrow(*arguments)
         async with self._pool.transaction() as connection:
             await connection.execute(SQL["lock_scope"], scope.to_text())
             others = await connection.fetchval(SQL["count_open"], scope.to_text(), sorted(lifecycle.OPEN))
-            (row,) = await connection.fetch(SQL["create_task"], *arguments)
+            (row,) = await connection.fetch(SQL["create_task" if new.deferral is None else "create_deferred_task"], *arguments)
             if row["tasks"]:  # else it is a task that an idempotency key stands for
                 changes.check_open_limit(others, new.max_open)
             return row
@@ -163,15 +165,17 @@ class PostgresTasks(PostgresBase):
         try:
             if not change.metadata:
                 values = to_update_arguments(key, names.scope, change, planned, at=at, metadata=None)
+                if change.deferral is not None:  # seldom enough for a round trip of its own
+                    return _row_if_changed(await self._pool.fetchrow(SQL["update_deferred_task"], *values))
                 return _row_if_changed(await self._updates.fetchrow(*values))
             async with self._pool.transaction() as connection:
                 before = await connection.fetchval(SQL["lock_metadata"], key, names.scope)
                 if before is None:
                     return None
                 values = to_update_arguments(key, names.scope, change, planned, at=at, metadata=fragments.merge_object(before, change.metadata))
-                return _row_if_changed(await connection.fetchrow(SQL["update_task"], *values))
+                return _row_if_changed(await connection.fetchrow(SQL["update_task" if change.deferral is None else "update_deferred_task"], *values))
         except asyncpg.UniqueViolationError:
-            return None  # a concurrent change has inserted the same idempotency key
+            return None  # a concurrent change has inserted the same idempotency key, or the job of the task
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""

@@ -7,8 +7,19 @@
 -- tasks of a caller for each write, as long as the plan is cached.
 
 -- name: create_task
+WITH {created}
+SELECT count(*) AS tasks FROM task
+
+-- name: create_deferred_task
+-- The same with a job for workers, by the function of their engine. Only one job of a task waits at a time (its queueing lock).
+WITH {created}, job AS MATERIALIZED (
+    SELECT procrastinate_defer_jobs_v1(ARRAY[ROW($25::text, $26::text, $27::integer, NULL, key::text, jsonb_build_object('task', key), NULL)::procrastinate_job_to_defer_v1]) FROM task
+)
+SELECT count(*) AS tasks, (SELECT count(*) FROM job) AS jobs FROM task
+
+-- name: created
 -- An idempotency key that exists prevents everything else. A task that ended before $14 releases its wire id first; a wire id in use violates its index.
-WITH promise AS (
+promise AS (
     INSERT INTO a2a_promises (scope, context_id, promise_key, request_hash, task)
     SELECT $2, $15, $16, $17, $1 WHERE $16::text IS NOT NULL
     ON CONFLICT DO NOTHING
@@ -20,8 +31,8 @@ WITH promise AS (
 ), delta AS (
     INSERT INTO a2a_task_deltas (scope, state, number) SELECT $2, state, -1 FROM older
 ), task AS (
-    INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata, epoch, process, push_configs, hidden_skills)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $7, true, $8, $9, $10, CASE WHEN $11::text IS NULL THEN 0 ELSE 1 END, $11, CASE WHEN $18::text IS NULL THEN 0 ELSE 1 END, $24
+    INSERT INTO a2a_tasks (key, scope, wire_id, context_id, skill, dialect, state, state_before, is_active, status, status_at, metadata, epoch, process, push_configs, hidden_skills, queue)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $7, true, $8, $9, $10, CASE WHEN $11::text IS NULL THEN 0 ELSE 1 END, $11, CASE WHEN $18::text IS NULL THEN 0 ELSE 1 END, $24, $25
     FROM (SELECT count(*) FROM older) AS after_the_older
     WHERE $16::text IS NULL OR EXISTS (SELECT FROM promise)
     RETURNING key, scope, context_id, state
@@ -42,7 +53,6 @@ WITH promise AS (
     INSERT INTO a2a_outbox (task, config_id, seq, due_at)
     SELECT task, config_id, 1, $9 FROM config
 )
-SELECT count(*) AS tasks FROM task
 
 -- name: lock_scope
 -- Until the end of the transaction.
@@ -57,9 +67,24 @@ FROM a2a_promises p JOIN a2a_tasks t ON t.key = p.task
 WHERE p.scope = $1 AND p.context_id = $2 AND p.promise_key = $3
 
 -- name: update_task
+WITH {updated}
+SELECT {update_result} FROM (SELECT) AS one LEFT JOIN task ON true
+
+-- name: update_deferred_task
+-- The same with a job for workers, if the task is active and no process runs it. Reading the jobs runs the function.
+WITH {updated}, job AS MATERIALIZED (
+    SELECT procrastinate_defer_jobs_v1(ARRAY[ROW($28::text, $29::text, $30::integer, NULL, key::text, jsonb_build_object('task', key), CASE WHEN $31::float8 > 0 THEN clock_timestamp() + $31 * interval '1 second' END)::procrastinate_job_to_defer_v1])
+    FROM task WHERE is_active AND process IS NULL AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.queueing_lock = task.key::text AND j.status = 'todo')
+)
+SELECT {update_result}, (SELECT count(*) FROM job) AS jobs FROM (SELECT) AS one LEFT JOIN task ON true
+
+-- name: update_result
+task.version, task.state, task.state_before, task.last_seq, task.had_ended
+
+-- name: updated
 -- $27 the active states if the state changes, $6 the allowed states before, $9 true if the task ends, $10 true if a process must run it from now on (NULL: unchanged).
 -- Push configurations are counted because this statement sees them as of its start, which may be before it got the lock of the row.
-WITH task AS (
+task AS (
     UPDATE a2a_tasks t SET
         version = version + 1,
         last_seq = last_seq + CASE WHEN ended_at IS NULL THEN coalesce(cardinality($18::bytea[]), 0) ELSE 0 END,
@@ -70,6 +95,7 @@ WITH task AS (
         status_at = CASE WHEN $3 IS NULL THEN status_at ELSE $5 END,
         metadata = coalesce($12, metadata),
         process = CASE WHEN $9 OR $11 THEN NULL ELSE process END,
+        queue = coalesce($28, queue),
         ended_at = CASE WHEN $9 THEN $5 ELSE ended_at END
     WHERE key = $1 AND scope IS NOT DISTINCT FROM $2
         AND ($6::text[] IS NULL OR state = ANY ($6))
@@ -108,7 +134,6 @@ WITH task AS (
     SELECT scope, moved.state, moved.number FROM task, LATERAL (VALUES (task.state, 1), (task.state_before, -1)) AS moved (state, number)
     WHERE task.state <> task.state_before AND moved.state <> ALL ($27::text[])
 )
-SELECT task.version, task.state, task.state_before, task.last_seq, task.had_ended FROM (SELECT) AS one LEFT JOIN task ON true
 
 -- name: load_head
 -- The columns that the rules need, and the immutable names.
