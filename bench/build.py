@@ -1,10 +1,11 @@
-"""How long `a2a-gen build` takes on this repository's whole contract, and what importing its output costs.
+"""How long `a2a-gen build` takes on this repository's whole contract and on many skills, and what importing its output costs.
 
 Every build is a process of its own, as on the command line, in a copy of the project.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from table import Row, measure, show
 
 ROOT = Path(__file__).parents[1]
 COMMAND = [str(Path(sys.executable).with_name("a2a-gen")), "build"]
+SKILLS = 500
 PARTS = ("pyproject.toml", "a2a-gen.lock", "schema", "generated")
 IMPORT = """
 import time, pydantic
@@ -61,6 +63,36 @@ def builds(project: Path) -> Iterator[Row]:
     yield measure("after one edit of a schema", build, rounds=5, goal=1.0, before=edit)
 
 
+def write_skills(project: Path) -> None:
+    """Write an agent with many skills, each with a schema and a union that only its values decide."""
+    tables = ['[agent]\nname = "Many"\ndescription = "Many skills."\nversion = "1"\n[outputs]\npackage = "many"\n']
+    (project / "schemas").mkdir()
+    for number in range(SKILLS):
+        branches = [{"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in ("a", "b")]
+        members = {"id": {"type": "integer"}, "choice": {"anyOf": branches}, "at": {"type": "string", "format": "date-time"}}
+        schema = {"type": "object", "description": f"Skill {number}.", "properties": members, "required": ["id"]}
+        (project / "schemas" / f"skill{number}.json").write_text(json.dumps(schema))
+        tables.append(f'[skills.skill-{number}]\ndescription = "A skill."\ninput = "schemas/skill{number}.json"\n')
+    (project / "a2a.toml").write_text("\n".join(tables))
+
+
+def build_skills(project: Path) -> Iterator[Row]:
+    """Time builds of many skills: from nothing, and after one edit."""
+    write_skills(project)
+    edits = iter(range(1000))
+
+    def build() -> None:
+        subprocess.run(COMMAND, cwd=project, check=True, capture_output=True)
+
+    def edit() -> None:
+        file = project / "schemas" / "skill7.json"
+        schema = json.loads(file.read_text())
+        file.write_text(json.dumps({**schema, "description": f"Edit {next(edits)}."}))
+
+    yield measure("from nothing", build, rounds=1)
+    yield measure("after one edit of a schema", build, rounds=3, goal=2.0, before=edit)
+
+
 def imports(module: str) -> Row:
     """Time the import of a module in fresh interpreters that have Pydantic already."""
     program = IMPORT.format(module=module)
@@ -73,6 +105,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         copy_project(Path(folder))
         show("a2a-gen build, whole contract", builds(Path(folder)))
+    with tempfile.TemporaryDirectory() as folder:
+        show(f"a2a-gen build, {SKILLS} skills", build_skills(Path(folder)))
     modules = ("v1_0", "v0_3", "v0_3_proto", "mesh")
     show("import on top of Pydantic", (imports(f"a2a_contract.{module}") for module in modules))
 
