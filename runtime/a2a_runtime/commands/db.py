@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import click
@@ -30,6 +31,7 @@ _PAGE_SIZE = 100
 _EXAMPLES = """\b
 Examples:
   a2a-gen db upgrade --store postgresql://agent@db/agent
+  a2a-gen db upgrade --sql > upgrade.sql          statements for an operator who runs them
   a2a-gen db check --store sqlite:///tasks.db
   a2a-gen db tasks list --owner ada --state working
   a2a-gen db tasks delete --owner ada --all"""
@@ -122,14 +124,20 @@ def _resolve_url(ctx: click.Context, _param: click.Parameter, value: str | None)
 
 @command.command()
 @_store_option
-def upgrade(url: str) -> None:
-    """Upgrade the schema of the store to the version of this release, with the tables of workers where the extra `workers` is installed."""
+@click.option("--dry-run", is_flag=True, help="Print the versions that would be applied, and change nothing.")
+@click.option("--sql", is_flag=True, help="Print the statements instead of executing them; without the tables of workers.")
+def upgrade(url: str, *, dry_run: bool, sql: bool) -> None:
+    """Upgrade the schema of the store to the version of this release, with the tables of workers where the extra `workers` is installed.
+
+    The previous release can run on the upgraded schema: upgrade it first, then the processes.
+    """
+    if dry_run or sql:
+        click.echo(_run(_describe_upgrade(url, as_sql=sql)))
+        return
 
     async def upgrade_schema() -> str:
-        if url.startswith("postgres"):
-            with explain_missing("store"):
-                from a2a_runtime.stores import postgres  # noqa: PLC0415 - the driver is loaded only if it is needed
-
+        if _is_postgres(url):
+            postgres = _import_postgres()
             applied = [*map(str, await postgres.upgrade(url)), *await postgres.upgrade_queue(url)]
             return f"applied {', '.join(applied)}" if applied else "up to date"
         store = create_store(url)  # opening a file upgrades it
@@ -138,6 +146,42 @@ def upgrade(url: str) -> None:
         return "up to date"
 
     click.echo(_run(upgrade_schema()))
+
+
+@command.command()
+@_store_option
+def status(url: str) -> None:
+    """Show the version of the schema of a Postgres store; exit with 1 if this release needs a newer one."""
+    if not _is_postgres(url):
+        click.echo("a file is upgraded when it is opened")
+        return
+    postgres = _import_postgres()
+    version = _run(postgres.read_version(url))
+    click.echo(f"schema {version}, this release needs {postgres.REQUIRED_VERSION}")
+    if version < postgres.REQUIRED_VERSION:
+        raise click.ClickException(f"store: schema {version} is too old; run a2a-gen db upgrade")
+
+
+async def _describe_upgrade(url: str, *, as_sql: bool) -> str:
+    """Describe the upgrade of a Postgres store that would be made now."""
+    if not _is_postgres(url):
+        raise click.UsageError("--dry-run, --sql: a file is upgraded when it is opened; use them with a Postgres store")
+    postgres = _import_postgres()
+    version = await postgres.read_version(url)
+    if as_sql:
+        return postgres.render_upgrade(version) or "-- up to date"
+    missing = [str(number) for number in range(version + 1, postgres.REQUIRED_VERSION + 1)]
+    return f"would apply {', '.join(missing)}" if missing else "up to date"
+
+
+def _is_postgres(url: str) -> bool:
+    return url.startswith("postgres")
+
+
+def _import_postgres() -> ModuleType:
+    with explain_missing("store"):
+        from a2a_runtime.stores import postgres  # noqa: PLC0415 - the driver is loaded only if it is needed
+    return postgres
 
 
 @command.command()

@@ -52,13 +52,36 @@ async def upgrade(dsn: str) -> list[int]:
         await pool.close()
 
 
-async def check_version(pool: Pool) -> None:
-    """Raise ``UnsupportedStoreError`` if the schema is older than required."""
+async def read_version(dsn: str) -> int:
+    """Read the version of the schema of a database; 0 without one."""
+    pool = Pool(dsn, PoolSettings(size=1))
+    await pool.open()
+    try:
+        return await _read_version(pool)
+    finally:
+        await pool.close()
+
+
+def render_upgrade(version: int) -> str:
+    """Render the statements that upgrade a schema from a version, for an operator who runs them."""
+    steps = [f"{MIGRATIONS[number].rstrip()}\n\n{_SQL['applied'].replace('$1', str(number))};" for number in MIGRATIONS if number > version]
+    if not steps:
+        return ""
+    head = [f"{_SQL[name]};" for name in ("lock", "create_version_table")]
+    return "\n\n".join(["BEGIN;", *head, *steps, "COMMIT;"])
+
+
+async def _read_version(pool: Pool) -> int:
     try:
         row = await pool.fetchrow(_SQL["version"])
     except asyncpg.UndefinedTableError:
-        row = None
-    version: int = row["version"] if row else 0
+        return 0
+    return int(row["version"]) if row else 0
+
+
+async def check_version(pool: Pool) -> None:
+    """Raise ``UnsupportedStoreError`` if the schema is older than required."""
+    version = await _read_version(pool)
     if version < REQUIRED_VERSION:
         raise UnsupportedStoreError(
             f"{pool.address}: schema at version {version}, but this release needs {REQUIRED_VERSION}; run `{UPGRADE_COMMAND}`"

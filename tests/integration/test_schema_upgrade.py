@@ -1,0 +1,63 @@
+"""``a2a-gen db status`` and ``upgrade``: what an operator sees before and after."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+import pytest
+from click.testing import CliRunner, Result
+
+from a2a_runtime.commands.db import command
+from a2a_runtime.stores.postgres import schema
+from a2a_runtime.testing.embedded_postgres import DatabaseFactory
+
+
+def run_command(*words: str) -> Result:
+    """Run ``a2a-gen db``."""
+    return CliRunner().invoke(command, words)
+
+
+def execute(url: str, statements: str) -> None:
+    """Execute statements as an operator would with psql."""
+
+    async def run() -> None:
+        connection = await asyncpg.connect(url)
+        await connection.execute(statements)
+        await connection.close()
+
+    asyncio.run(run())
+
+
+@pytest.fixture
+def empty_url(postgres_databases: DatabaseFactory) -> str:
+    """A database without tables."""
+    return asyncio.run(postgres_databases.create_empty())
+
+
+def test_an_upgrade_can_be_seen_before_it_is_made(empty_url: str) -> None:
+    """The dry run and the statements change nothing; the status says which version is there, and fails while it is too old."""
+    versions = ", ".join(map(str, schema.MIGRATIONS))
+    before = run_command("status", "--store", empty_url)
+    assert (before.exit_code, before.stdout) == (1, f"schema 0, this release needs {schema.REQUIRED_VERSION}\n")
+    assert "run a2a-gen db upgrade" in before.stderr
+    for _ in range(2):
+        assert run_command("upgrade", "--dry-run", "--store", empty_url).stdout == f"would apply {versions}\n"
+    assert run_command("upgrade", "--sql", "--store", empty_url).exit_code == 0
+    assert run_command("upgrade", "--store", empty_url).stdout.startswith(f"applied {versions}")
+    after = run_command("status", "--store", empty_url)
+    assert (after.exit_code, after.stdout) == (0, f"schema {schema.REQUIRED_VERSION}, this release needs {schema.REQUIRED_VERSION}\n")
+    assert run_command("upgrade", "--dry-run", "--store", empty_url).stdout == "up to date\n"
+    assert run_command("upgrade", "--sql", "--store", empty_url).stdout == "-- up to date\n"
+
+
+def test_the_printed_statements_make_the_upgrade(empty_url: str) -> None:
+    """They are one transaction, and leave the version behind."""
+    execute(empty_url, run_command("upgrade", "--sql", "--store", empty_url).stdout)
+    assert run_command("status", "--store", empty_url).exit_code == 0
+
+
+def test_files_are_upgraded_when_they_are_opened() -> None:
+    """There is nothing to print for them."""
+    assert run_command("status", "--store", "sqlite:///tasks.db").exit_code == 0
+    assert "use them with a Postgres store" in run_command("upgrade", "--sql", "--store", "sqlite:///tasks.db").stderr
