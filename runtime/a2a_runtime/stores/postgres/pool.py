@@ -149,9 +149,12 @@ class Pool:
 
     @property
     def address(self) -> str:
-        """The server and the database, without the password."""
+        """The server, or servers, and the database, without the password."""
         address = urlsplit(self.dsn)
-        return f"postgresql://{address.hostname or 'localhost'}:{address.port or 5432}{address.path}"
+        hosts = address.netloc.rpartition("@")[2]  # of a primary and its standbys, more than one
+        if "," not in hosts:
+            hosts = f"{address.hostname or 'localhost'}:{address.port or 5432}"
+        return f"postgresql://{hosts}{address.path}"
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:

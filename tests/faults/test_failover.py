@@ -1,0 +1,110 @@
+"""A standby is promoted under load: with synchronous commit nothing acknowledged is lost, without it only what was committed just before."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, suppress
+
+import asyncpg
+import pytest
+
+from a2a_contract.errors import UnavailableError
+from a2a_contract.lifecycle import TERMINAL, State
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.stores.base import StoreOptions
+from a2a_runtime.stores.postgres import PostgresStore, upgrade
+from a2a_runtime.testing.agent import InProcessAgent, run_agent
+from a2a_runtime.testing.embedded_postgres import PostgresServer
+
+pytestmark = [pytest.mark.anyio, pytest.mark.soak, pytest.mark.slow]
+
+CALLERS = 8
+LOAD_SECONDS = 2.0
+LAG_SECONDS = 1.0
+"""Age from which a commit has reached the standby, also without synchronous commit."""
+
+
+class Replicated:
+    """A primary and its standby, at one address that names both."""
+
+    def __init__(self, primary: PostgresServer, standby: PostgresServer) -> None:
+        self.primary, self.standby = primary, standby
+        hosts = ",".join(f"127.0.0.1:{server.port}" for server in (primary, standby))
+        self.url = f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write"
+
+    async def promote(self) -> None:
+        """Kill the primary, and make the standby one."""
+        self.primary.kill()
+        connection = await asyncpg.connect(self.standby.url)
+        await connection.execute("SELECT pg_promote()")
+        await connection.close()
+
+
+@pytest.fixture(params=["synchronous", "asynchronous"])
+async def replicated(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Replicated, bool]]:
+    """Streaming replication, with and without commits that wait for the standby."""
+    is_synchronous = request.param == "synchronous"
+    with ExitStack() as stack:
+        primary = stack.enter_context(PostgresServer())
+        await upgrade(primary.url)
+        standby = PostgresServer()
+        stack.callback(standby.remove)
+        standby._run("pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres", "-D", str(standby._data), "-R", "-c", "fast")
+        standby.start()
+        connection = await asyncpg.connect(primary.url)
+        while not await connection.fetchval("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"):  # noqa: ASYNC110 - no event
+            await asyncio.sleep(0.05)
+        if is_synchronous:
+            await connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            await connection.execute("SELECT pg_reload_conf()")
+            while not await connection.fetchval("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"):  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.05)
+        await connection.close()
+        yield Replicated(primary, standby), is_synchronous
+
+
+async def stream(ctx: TaskContext) -> str:
+    """Write a few times."""
+    for number in range(3):
+        await ctx.status(str(number))
+    return ctx.text
+
+
+async def accept(one: InProcessAgent, acknowledged: dict[str, float], end: float) -> None:
+    """Start tasks until a time; a caller that is told that the service is unavailable tries again."""
+    while time.monotonic() < end:
+        with suppress(UnavailableError):
+            stored = await one.start("hi")
+            acknowledged[stored.wire_id] = time.monotonic()
+        await asyncio.sleep(0.01)
+
+
+async def test_a_promoted_standby_has_what_was_acknowledged(replicated: tuple[Replicated, bool]) -> None:
+    """Every task that it has comes to one end; with synchronous commit it has all of them, else those that are older than the lag."""
+    servers, is_synchronous = replicated
+    acknowledged: dict[str, float] = {}
+    store = PostgresStore(servers.url, StoreOptions(lease_seconds=2.0))
+    async with run_agent(stream, store=store) as one, asyncio.timeout(120):
+        end = time.monotonic() + 3 * LOAD_SECONDS
+        callers = [asyncio.create_task(accept(one, acknowledged, end)) for _ in range(CALLERS)]
+        await asyncio.sleep(LOAD_SECONDS)
+        killed_at = time.monotonic()
+        await servers.promote()
+        await asyncio.gather(*callers)
+        assert max(acknowledged.values()) > killed_at, "nothing was accepted after the failover"
+        for wire_id, at in acknowledged.items():
+            stored = await store.load_task(one.scope, wire_id)
+            if stored is None:
+                assert not is_synchronous, f"{wire_id} was acknowledged and is lost"
+                assert killed_at - LAG_SECONDS < at, f"{wire_id} was acknowledged {killed_at - at:.1f} s before the failover and is lost"
+                continue
+            while stored is not None and stored.state not in TERMINAL:
+                await asyncio.sleep(0.05)
+                stored = await store.load_task(one.scope, wire_id)
+            assert stored is not None
+            assert stored.state is State.COMPLETED
+            events = await store.read_events(stored.key, 0, 1000)
+            assert [event.seq for event in events] == list(range(1, len(events) + 1))
+            assert [event.seq for event in events if event.state in TERMINAL] == [len(events)]
