@@ -25,6 +25,7 @@ from a2a_contract.translate import mesh as from_mesh
 from a2a_contract.translate import v0_3 as from_v0_3
 from a2a_contract.v1_0 import AgentCard
 from a2a_runtime.client.errors import CardNotFoundError, InvalidCardError, TransportError, error_from_http
+from a2a_runtime.client.grpc import is_grpc_url
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import OutgoingRequest, describe_error
 from a2a_runtime.client.transport import ClientResponse, HttpTransport, RetrySafety
@@ -159,6 +160,8 @@ def to_origin(url: str) -> str:
 
 def _list_card_urls(url: str) -> Iterator[tuple[str, bool]]:
     """List the URLs of a card, each with a flag: at the root of the host rather than below the given URL."""
+    if is_grpc_url(url):
+        raise CardNotFoundError(f"{url}: cards are not read over gRPC; pass the URL of the agent or of its card, with Pin(transport=GRPC)")
     parts = urlsplit(url)
     if not (parts.scheme and parts.netloc):
         raise CardNotFoundError(f"{url!r}: not a URL; begin it with https:// or http://")

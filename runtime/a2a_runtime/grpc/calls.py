@@ -41,6 +41,7 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._streams: set[CallRequest] = set()
+        self._has_certificates = dispatcher.surface.grpc is not None and dispatcher.surface.grpc.client_authorities is not None
         dialects = {each.name for each in dispatcher.supported_dialects.dialects}
         methods = {path: each for path, each in METHODS.items() if each.binding.dialect in dialects}
         self.services = tuple(dict.fromkeys(path.split("/")[1] for path in methods))
@@ -62,14 +63,14 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         return grpc.unary_unary_rpc_method_handler(partial(self._serve, method))
 
     async def _serve(self, method: Method, data: bytes, context: ServicerContext[Any, Any]) -> bytes:
-        call, results = CallRequest(method.path, context), list[bytes]()
+        call, results = CallRequest(method.path, context, has_certificates=self._has_certificates), list[bytes]()
         await self._dispatcher.run(call, self._handle(call, method, data, results), _record_failure)
         if call.failure is not None:
             await call.abort(call.failure)
         return results[0]
 
     async def _serve_stream(self, method: Method, data: bytes, context: ServicerContext[Any, Any]) -> None:
-        call = CallRequest(method.path, context)
+        call = CallRequest(method.path, context, has_certificates=self._has_certificates)
         self._streams.add(call)
         try:
             await self._dispatcher.run(call, self._handle_stream(call, method, data), _record_failure)

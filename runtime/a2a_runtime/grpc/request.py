@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -55,8 +56,8 @@ class CallInterrupt(Interrupt):
 class CallRequest(HttpRequest):
     """A call while it is processed: gRPC is a POST of HTTP/2 whose metadata are headers."""
 
-    def __init__(self, path: str, context: ServicerContext[Any, Any]) -> None:
-        super().__init__(_build_scope(path, context), _receive_nothing, _send_nothing, ProtocolBinding.GRPC)
+    def __init__(self, path: str, context: ServicerContext[Any, Any], *, has_certificates: bool = False) -> None:
+        super().__init__(_build_scope(path, context, has_certificates=has_certificates), _receive_nothing, _send_nothing, ProtocolBinding.GRPC)
         self.interrupt: CallInterrupt = CallInterrupt()
         self._context = context
         self.failure: ErrorStatus | None = None
@@ -99,8 +100,9 @@ def _to_metadata(headers: Sequence[Header]) -> tuple[tuple[str, str], ...]:
     return tuple((name.decode("latin-1"), value.decode("ascii", "replace").replace("\ufffd", "?")) for name, value in headers)
 
 
-def _build_scope(path: str, context: ServicerContext[Any, Any]) -> HTTPScope:
+def _build_scope(path: str, context: ServicerContext[Any, Any], *, has_certificates: bool) -> HTTPScope:
     metadata = context.invocation_metadata() or ()
+    certificate_name = _read_certificate_name(context.auth_context()) if has_certificates else None
     scope: Any = {  # the members of a request that is routed already
         "type": "http",
         "http_version": "2",
@@ -109,11 +111,12 @@ def _build_scope(path: str, context: ServicerContext[Any, Any]) -> HTTPScope:
         "query_string": b"",
         "headers": [(key.encode(), value if isinstance(value, bytes) else value.encode()) for key, value in metadata],
         "client": _parse_peer(context.peer()),
-        "extensions": {GRPC_EXTENSION: {}, "tls": {"client_cert_name": _read_certificate_name(context.auth_context())}},
+        "extensions": {GRPC_EXTENSION: {}, "tls": {"client_cert_name": certificate_name}},
     }
     return scope  # type: ignore[no-any-return]  # as above
 
 
+@lru_cache(maxsize=1024)  # the calls of a connection have the same
 def _parse_peer(peer: str) -> tuple[str, int] | None:
     """Parse the address of the client; a Unix socket has none."""
     match = _IP_PEER.fullmatch(unquote(peer))
