@@ -40,6 +40,8 @@ def codec(dialect: str, name: str) -> Codec:
 
 
 @pytest.mark.peer
+@pytest.mark.requirement("1.0", "10a")
+@pytest.mark.requirement("0.3", "3.2.2")
 @pytest.mark.parametrize(("peer", "module", "package"), OFFICIAL, ids=[each[2] for each in OFFICIAL])
 def test_descriptors_are_the_official_ones(peer: str, module: str, package: str) -> None:
     """Every message, field, number, type, label, presence, group, word and method is that of the official package."""

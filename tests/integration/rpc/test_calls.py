@@ -66,6 +66,7 @@ async def test_credentials_of_every_scheme_are_metadata(authenticator: ApiKeyAut
             assert failure.trailers["www-authenticate"]
 
 
+@pytest.mark.requirement("1.0", "10c")
 async def test_a_task_belongs_to_its_owner() -> None:
     """For others it does not exist, whatever they ask; the audit log has who was refused."""
     async with serve_agent(build_test_agent(), gate=NameGate()) as client:
@@ -116,6 +117,7 @@ async def test_rates_and_limits_of_the_surface_count_calls() -> None:
         await second.aclose()
 
 
+@pytest.mark.requirement("1.0", "10b", "10c")
 async def test_versions_of_a_service_are_checked() -> None:
     """The service names the version; another one in the metadata is refused."""
     async with serve_agent(build_test_agent()) as client:
@@ -126,6 +128,7 @@ async def test_versions_of_a_service_are_checked() -> None:
             assert code == "NOT_FOUND" or failure.reason == "VERSION_NOT_SUPPORTED"
 
 
+@pytest.mark.requirement("1.0", "10b")
 async def test_extensions_and_idempotency_keys_are_metadata() -> None:
     """Active extensions come back in the same key; a repeated key gives the first task."""
     async with serve_agent(build_test_agent()) as client:
@@ -138,6 +141,7 @@ async def test_extensions_and_idempotency_keys_are_metadata() -> None:
         assert (await client.fail("SendMessage", build_send("y"), key)).code == "ALREADY_EXISTS"
 
 
+@pytest.mark.requirement("1.0", "10d")
 async def test_a_stream_resumes_after_a_cursor() -> None:
     """Messages have numbers for a client that asks for them; the cursor is metadata."""
     async with serve_agent(build_test_agent()) as client:
@@ -246,6 +250,7 @@ async def test_exceptions_of_handlers_stay_inside() -> None:
         assert "hunter2" not in json.dumps(await client.send("x", "break"))
 
 
+@pytest.mark.requirement("0.3", "3.2.2")
 async def test_errors_of_0_3_begin_with_their_names() -> None:
     """As its clients read them; the typed details are there too."""
     async with serve_agent(build_test_agent()) as client:

@@ -120,6 +120,7 @@ MQTT = AgentInterface(url="mqtts://broker.example/x", protocol_binding="https://
 OLD = AgentInterface(url="https://old.example", protocol_binding="JSONRPC", protocol_version="0.3.0")
 
 
+@pytest.mark.requirement("1.0", "12")
 def test_cards_list_the_port_and_other_interfaces() -> None:
     """In the form that each version wants; the host of a server on all hosts is that of the agent."""
     surface = Surface(build_test_agent(), public_url="https://agent.example/a", grpc=GrpcOptions("0.0.0.0:50051"), other_interfaces=(MQTT, OLD))
