@@ -1,4 +1,4 @@
-"""Litestar plugin that mounts agents, health routes for orchestrators, and a plugin that tunes the garbage collector.
+"""Litestar plugin that mounts agents, and a plugin that tunes the garbage collector.
 
     Litestar([…], plugins=[A2APlugin(agent, path="/agent", caller=host_user())])
 
@@ -13,16 +13,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 from a2a_runtime.importing import explain_missing
 
 with explain_missing(__name__):
-    from litestar import Litestar, MediaType, Response, get
+    from litestar import Litestar, Response, get
     from litestar.config.app import AppConfig
     from litestar.exceptions import ImproperlyConfiguredException
     from litestar.handlers import HTTPRouteHandler
@@ -34,10 +33,12 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
 from a2a_runtime.auth.host import HostCaller
 from a2a_runtime.catalog import CATALOG_PATH
+from a2a_runtime.clock import SystemClock
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 from a2a_runtime.http.catalog import build_catalog_route
 from a2a_runtime.http.dispatcher import Backend, Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
+from a2a_runtime.http.health import HealthCheck, ProcessHealth, register_health_routes
 from a2a_runtime.http.host_routes import adapt_routes
 from a2a_runtime.http.mounting import (
     UnroutedRequestHandler,
@@ -61,8 +62,6 @@ from a2a_runtime.surface import RouteOptions, Surface
 if TYPE_CHECKING:
     from click import Group
 
-    from a2a_runtime.heartbeat.loop import RegistryHeartbeat
-
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # Litestar's own types leave the parameters of its responses, guards and lifespans open.
 
@@ -71,7 +70,7 @@ AGENT_PATH = "/agent"
 
 LifespanManager: TypeAlias = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
-LIVE_PATH, READY_PATH, HEALTH_PATH = "/livez", "/ready", "/health"
+LIVE_PATH, READYZ_PATH, READY_PATH, HEALTH_PATH = "/livez", "/readyz", "/ready", "/health"
 
 _GC_THRESHOLDS = 10_000, 20, 20
 """Higher thresholds gain nearly nothing, and would keep large cyclic garbage of handlers for longer."""
@@ -125,6 +124,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         if address := self._settings.grpc or grpc:
             self.surfaces = _attach_grpc(self.surfaces, address)
         check_grpc(self.surfaces)
+        self._health = ProcessHealth(SystemClock(), lambda: sum(len(each.skills) for each in self.surfaces))
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
@@ -158,6 +158,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
     @asynccontextmanager
     async def _lifespan(self, app: Litestar) -> AsyncGenerator[None, None]:
         adapt_routes(app)
+        register_health_routes(app, self._list_health_checks())
         async with AgentRuntime(self.surfaces, self._store, self._settings, keys=self._keys) as runtime:
             self.runtime, self._app = runtime, app
             self._update_openapi()
@@ -165,12 +166,18 @@ class A2APlugin(InitPlugin, CLIPlugin):
             for each in self._endpoints:
                 self._start(each, runtime)
             try:
-                async with _serve_calls([each.dispatcher for each in self._endpoints]), self._join_mesh(app, self._mesh_surfaces):
+                async with _serve_calls([each.dispatcher for each in self._endpoints]), self._join_mesh(self._mesh_surfaces):
+                    self._health.find_faults = runtime.find_faults
                     yield
             finally:
-                self.runtime = self._app = None
+                self.runtime = self._app = self._health.find_faults = None
                 for each in self._endpoints:
                     each.dispatcher.stop()
+
+    def _list_health_checks(self) -> Mapping[str, HealthCheck]:
+        health, prefix = self._health, self._settings.health_path
+        checks = {LIVE_PATH: health.check_live, READYZ_PATH: health.check_ready, READY_PATH: health.check_ready, HEALTH_PATH: health.check_health}
+        return {} if prefix == "off" else {prefix.rstrip("/") + path: check for path, check in checks.items()}
 
     def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
         services = runtime.build_services(endpoints.dispatcher.surface)
@@ -248,8 +255,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
         return AgentRuntime(self.surfaces, self._store, self._settings, is_worker=True)
 
     @asynccontextmanager
-    async def _join_mesh(self, app: Litestar, surfaces: MeshSurfaces) -> AsyncGenerator[None, None]:
-        """Add the health routes and send heartbeats to a registry, for an app with a mesh surface or with mesh tools."""
+    async def _join_mesh(self, surfaces: MeshSurfaces) -> AsyncGenerator[None, None]:
+        """Send heartbeats to a registry, for an app with a mesh surface or with mesh tools."""
         if not surfaces.select() and not (self._mesh_config and self._mesh_config.tools):
             yield
             return
@@ -259,14 +266,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
             mesh_config = MeshConfig.from_environment(os.environ) if self._mesh_config is None else self._mesh_config
         except ValueError as error:
             raise ImproperlyConfiguredException(str(error)) from error
-        health_routes = HealthRoutes(mesh_config)
-        health_routes.register(app)
         async with run_heartbeat(mesh_config, surfaces) as heartbeat:
-            health_routes.heartbeat, health_routes.is_ready = heartbeat, True
-            try:
-                yield
-            finally:
-                health_routes.is_ready = False
+            self._health.is_healthy = mesh_config.is_healthy
+            self._health.describe_registration = lambda: "none" if heartbeat is None else "known" if heartbeat.is_registered else "unknown"
+            yield
 
 
 def _attach_grpc(surfaces: Sequence[Surface], grpc: GrpcOptions | str) -> tuple[Surface, ...]:
@@ -312,51 +315,6 @@ def _jwks_route(jwks: bytes) -> HTTPRouteHandler:
         return Response(jwks, media_type="application/jwk-set+json", headers={"cache-control": "public, max-age=300"})
 
     return public_keys
-
-
-class HealthRoutes:
-    """Health routes of an app, for orchestrators.
-
-    | | says | status |
-    |---|---|---|
-    | ``/livez`` | the process responds | 200 |
-    | ``/ready`` | store and engine are running; health checks do not count | 200 or 503 |
-    | ``/health`` | the agent's health check passes; with the state of the registration | 200 or 503 |
-
-    A route that the app has at one of these paths takes precedence.
-    """
-
-    def __init__(self, mesh_config: MeshConfig) -> None:
-        self.is_ready = False
-        self.heartbeat: RegistryHeartbeat | None = None
-        self._mesh_config = mesh_config
-
-    def register(self, app: Litestar) -> None:
-        """Add the routes that the app does not have."""
-        taken = {route.path for route in app.routes}
-        for path, check in ((LIVE_PATH, self._check_live), (READY_PATH, self._check_ready), (HEALTH_PATH, self._check_health)):
-            if path not in taken:
-                app.register(_health_route(path, check))
-
-    async def _check_live(self) -> tuple[bool, dict[str, object]]:
-        return True, {"status": "alive"}
-
-    async def _check_ready(self) -> tuple[bool, dict[str, object]]:
-        return self.is_ready, {"status": "ready" if self.is_ready else "not ready"}
-
-    async def _check_health(self) -> tuple[bool, dict[str, object]]:
-        is_healthy = await self._mesh_config.is_healthy()
-        registry = "none" if self.heartbeat is None else "known" if self.heartbeat.is_registered else "unknown"
-        return is_healthy, {"status": "healthy" if is_healthy else "unhealthy", "registry": registry}
-
-
-def _health_route(path: str, check: Callable[[], Awaitable[tuple[bool, dict[str, object]]]]) -> HTTPRouteHandler:
-    @get(path, media_type=MediaType.JSON, include_in_schema=False)
-    async def health() -> Response[dict[str, object]]:
-        is_good, body = await check()
-        return Response(body, status_code=HTTPStatus.OK if is_good else HTTPStatus.SERVICE_UNAVAILABLE)
-
-    return health
 
 
 class GcTuningPlugin(InitPlugin):

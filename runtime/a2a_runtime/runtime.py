@@ -16,6 +16,7 @@ The public keys are published at ``/.well-known/jwks.json``.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -26,8 +27,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from a2a_contract.dialects import MESH
+from a2a_contract.errors import UnavailableError
 from a2a_contract.service import AgentService
 from a2a_runtime.clock import Clock, SystemClock
+from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.logs import audit
 from a2a_runtime.mesh.service import MeshService
@@ -37,7 +40,7 @@ from a2a_runtime.service.authorization import AuthorizingService
 from a2a_runtime.service.context import CallContext, ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import PREFIX, Settings
-from a2a_runtime.stores.base import Store, StoreOptions
+from a2a_runtime.stores.base import ProbedStore, Store, StoreOptions
 from a2a_runtime.stores.factory import create_store, validate_store
 from a2a_runtime.streams.notifier import TeeNotifier
 from a2a_runtime.surface import Surface, collect_skills
@@ -50,6 +53,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 JWKS_PATH = "/.well-known/jwks.json"
+
+_UNAVAILABLE = "unavailable"
+_PROBE_TIMEOUT = 0.8
+"""Probes respond within a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +180,7 @@ class AgentRuntime:
         self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
         """Services of the dialects with rules of their own."""
         self._exit_stack = AsyncExitStack()
+        self._store_check: asyncio.Task[str] | None = None
         self._settings, self._added = settings, dict[Surface, AsyncExitStack]()
 
     async def add(self, surface: Surface) -> None:
@@ -217,6 +225,26 @@ class AgentRuntime:
         dialect_services = {name: AuthorizingService(each, self.store, has_client_task_ids=True) for name, each in self.dialect_services.items()}
         return AuthorizingService(self.service, self.store), dialect_services
 
+    async def find_faults(self) -> Mapping[str, str]:
+        """Check the store and the lease of this process; return what does not work, by part, in words without names of hosts."""
+        if self._store_check is None or self._store_check.done():
+            self._store_check = asyncio.create_task(self._find_store_fault())
+        finished, _ = await asyncio.wait((self._store_check,), timeout=_PROBE_TIMEOUT)  # a driver may take long to give up
+        store_fault = self._store_check.result() if finished else _UNAVAILABLE
+        found = {"store": store_fault, "runner": self.engine.runner.find_fault()}
+        return {part: fault for part, fault in found.items() if fault}
+
+    async def _find_store_fault(self) -> str:
+        try:
+            if isinstance(self.store, ProbedStore):
+                await self.store.check()
+        except UnavailableError:
+            return _UNAVAILABLE
+        except UnsupportedStoreError as error:
+            log.warning("%s", error)
+            return "its schema does not fit this release"
+        return ""
+
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._http_client.close)
@@ -239,6 +267,8 @@ class AgentRuntime:
         self.on_skills_changed()
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._store_check is not None:
+            self._store_check.cancel()
         await self._exit_stack.aclose()
 
 

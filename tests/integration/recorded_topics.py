@@ -91,7 +91,7 @@ async def record_cards(recorder: Recorder) -> None:
     await recorder.get("card: behind a proxy", f"/small{CARDS[0]}", x_forwarded_proto="https", x_forwarded_host="proxy.example")
     for path in ("/v1/card", "/extendedAgentCard", "/small/v1/card", "/small/extendedAgentCard", "/.well-known/jwks.json"):
         await recorder.get(f"read {path}", path, authorization="Bearer ada")
-    for path in ("/livez", "/ready", "/health"):
+    for path in ("/livez", "/readyz", "/ready"):
         await recorder.get(f"probe {path}", path)
 
 

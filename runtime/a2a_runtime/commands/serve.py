@@ -8,8 +8,10 @@ import os
 import signal
 import ssl
 import sys
+import time
 from contextlib import suppress
 from importlib.util import find_spec
+from types import FrameType
 from typing import Any
 
 import click
@@ -27,6 +29,7 @@ from a2a_runtime.commands.protocol import BoundedHttpProtocol
 from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, StartError, check_port, report_start_error
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.heartbeat.registration import LISTENING_PORT
+from a2a_runtime.http.health import ProcessHealth
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import PREFIX
 
@@ -54,6 +57,13 @@ def _override_grpc(_context: click.Context, _option: click.Parameter, address: s
 @click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds that open requests get on shutdown.")
 @click.option("--max-connections", type=click.IntRange(1), help="Open connections. [default: three quarters of the descriptors, see ulimit -n]")
 @click.option(
+    "--drain-delay",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Seconds between SIGTERM and the end of new connections, in which /readyz says 503.",
+)
+@click.option(
     "--forwarded-allow-ips",
     "proxies",
     default="",
@@ -71,7 +81,7 @@ def _override_grpc(_context: click.Context, _option: click.Parameter, address: s
     help="Address for gRPC, e.g. 127.0.0.1:50051, instead of A2A_GRPC and a2a.toml.",
 )
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
-def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and a number
+def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and numbers
     """Serve an agent over HTTP with uvicorn, and over gRPC if it has a port, until it is stopped."""
     if options["ssl_ca_certs"] and find_spec("cryptography") is None:
         raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'")
@@ -80,6 +90,7 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         return
 
     os.environ[LISTENING_PORT] = str(port)  # registered at a mesh unless a setting names another
+    drain_delay = options.pop("drain_delay")
     if (max_connections := options.pop("max_connections")) is not None:
         BoundedHttpProtocol.max_connections = max_connections
     config = uvicorn.Config(
@@ -87,7 +98,7 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         host=host,
         port=port,
         lifespan="on",
-        timeout_graceful_shutdown=drain,
+        timeout_graceful_shutdown=options.pop("drain"),
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies or None,
         http=BoundedHttpProtocol,
@@ -100,11 +111,35 @@ def command(app: str, host: str, port: int, drain: int, proxies: str, *, only_ch
         config.load()
     except OSError as error:  # of TLS
         raise InvalidConfigurationError(f"--ssl-certfile: {error}; give files with a certificate and its private key") from None
-    _run(config)
+    _run(DrainingServer(config, drain_delay))
 
 
-def _run(config: uvicorn.Config) -> None:
+class DrainingServer(uvicorn.Server):
+    """A server that reports that it is about to stop before it closes its port, so that load balancers send new requests elsewhere."""
+
+    def __init__(self, config: uvicorn.Config, delay_seconds: float) -> None:
+        super().__init__(config)
+        self._delay_seconds = delay_seconds
+        self._stops_at: float | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; a second signal ends the delay."""
+        if self._delay_seconds and self._stops_at is None:
+            ProcessHealth.is_draining = True
+            self._stops_at = time.monotonic() + self._delay_seconds
+            return
+        super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Stop at the end of the delay."""
+        if self._stops_at is not None and time.monotonic() >= self._stops_at:
+            self.should_exit = True
+        return await super().on_tick(counter)
+
+
+def _run(server: uvicorn.Server) -> None:
     """Serve until the process is stopped; raise the problem of a start that fails."""
+    config = server.config
     failures: list[BaseException | None] = []
 
     class Lifespan(LifespanOn):
@@ -117,7 +152,6 @@ def _run(config: uvicorn.Config) -> None:
             await super().send(message)
 
     config.lifespan_class = Lifespan
-    server = uvicorn.Server(config)
     for stop in (signal.SIGINT, signal.SIGTERM):  # uvicorn handles both, and raises them again after the shutdown
         signal.signal(stop, signal.SIG_IGN)
     with suppress(SystemExit):  # uvicorn exits if the start fails

@@ -122,6 +122,7 @@ class InProcessRunner:
         self._claimed_before = frozenset[str]()
         """Tasks that this process had claimed without running them when it last renewed its lease: their runs may have been about to begin."""
         self._is_renewal_pending = self._is_claiming = False
+        self._renewed_at = float("-inf")
         self._is_closing = False
         renewed_seconds = self._settings.lease_duration - self._settings.lease_renew_interval
         self._watch = LoopWatch(self._store, self.process, renewed_seconds / _BLOCKED_SHARE)
@@ -129,6 +130,7 @@ class InProcessRunner:
     async def open(self) -> None:
         """Register the process in the store and start the background loops."""
         await self._store.register(self.process)
+        self._renewed_at = self._clock.monotonic()
         self._watch.start()
         self._background.run_every(self._settings.lease_renew_interval, self._renew_and_compare)
         if not self._is_worker:
@@ -136,6 +138,13 @@ class InProcessRunner:
             if isinstance(self._store, RunQueue):
                 self._background.run_every(_TAKE_BACK_SECONDS, partial(self._take_back, self._store))
         self._background.run_every(self._settings.deadline_check_interval, self._check_deadlines)
+
+    def find_fault(self) -> str:
+        """Say why this process can run no tasks; empty if it can."""
+        if self._is_closing:
+            return "stopping"
+        overdue = self._clock.monotonic() - self._renewed_at > self._settings.lease_duration
+        return "its lease is not renewed" if overdue else ""
 
     async def close(self, grace: float) -> None:
         """Wait for the running handlers, then stop them, then abandon those that ignore the stop request."""
@@ -273,6 +282,7 @@ class InProcessRunner:
 
     async def _renew_lease(self) -> RenewedLease:
         lease = await self._store.renew_lease(self.process)
+        self._renewed_at = self._clock.monotonic()
         for key in lease.cancel_requested:
             self.cancel(key)
         return lease

@@ -333,6 +333,15 @@ class Store(TaskStore, ContextStore, EventLog, RunStore, PushConfigStore, Outbox
 
 
 @runtime_checkable
+class ProbedStore(Protocol):
+    """A store that may be out of reach while the process runs."""
+
+    async def check(self) -> None:
+        """Make one round trip; raise ``StoreUnavailableError``, or ``UnsupportedStoreError`` for a schema that does not fit this release."""
+        ...
+
+
+@runtime_checkable
 class MaintainedStore(Protocol):
     """A store that outlives its process: a file or a database, which an operator checks and shrinks."""
 

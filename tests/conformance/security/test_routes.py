@@ -19,12 +19,12 @@ from a2a_contract.methods import METHODS
 from a2a_contract.operations import OPERATIONS
 from a2a_runtime.catalog import CATALOG_PATH
 from a2a_runtime.http.resource_metadata import METADATA_PATH
-from a2a_runtime.plugin import HEALTH_PATH, LIVE_PATH, READY_PATH
+from a2a_runtime.plugin import HEALTH_PATH, LIVE_PATH, READY_PATH, READYZ_PATH
 from a2a_runtime.runtime import JWKS_PATH
 
 HTTP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 CARDS = re.compile(r".*/\.well-known/agent(-card)?\.json")
-PUBLIC = re.compile(rf"{HOST_PATH}|/explorer|/schema(/.*)?|{JWKS_PATH}|{LIVE_PATH}|{READY_PATH}|{HEALTH_PATH}|{CATALOG_PATH}|{METADATA_PATH}(/.*)?")
+PUBLIC = re.compile(rf"{HOST_PATH}|/explorer|/schema(/.*)?|{JWKS_PATH}|{LIVE_PATH}|{READY_PATH}|{READYZ_PATH}|{HEALTH_PATH}|{CATALOG_PATH}|{METADATA_PATH}(/.*)?")
 """What is public besides the cards: the host's own pages, the documents about the app, its public keys, probes, the list of public cards, and where
 tokens come from."""
 

@@ -89,6 +89,10 @@ class PostgresStore(PostgresTasks, PostgresQueue):
             pass
         return await super().delete_expired(limit)
 
+    async def check(self) -> None:
+        """Compare the version of the schema."""
+        await schema.check_version(self._pool)
+
     async def find_damage(self) -> Sequence[str]:
         """Find nothing: the server checks its files by itself."""
         return ()

@@ -67,6 +67,10 @@ class SqliteStore(SqliteTasks):
         except sqlite3.Error as error:
             raise to_unavailable_error(self.path, error) from error
 
+    async def check(self) -> None:
+        """Read the version of the schema."""
+        await self._fetch("schema_version")
+
     async def find_damage(self) -> Sequence[str]:
         """Check the structure of the file; it takes as long as reading all of it."""
         found = await self._require_open(self._counter).run(lambda db: [str(row[0]) for row in db.execute(SQL["quick_check"])])
