@@ -22,6 +22,7 @@ EXTRAS: Mapping[str, str] = {
     "litestar": "litestar",
     "procrastinate": "workers",
     "psycopg": "workers",
+    "prometheus_client": "metrics",
     "uvicorn": "serve",
 }
 """Extra of this distribution that brings a package, by the name of its import."""

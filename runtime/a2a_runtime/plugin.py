@@ -53,7 +53,7 @@ from a2a_runtime.http.openapi import extend_openapi
 from a2a_runtime.http.resource_metadata import METADATA_PATH, build_metadata_route
 from a2a_runtime.interfaces import GrpcOptions, check_grpc
 from a2a_runtime.mesh.service import check_surface
-from a2a_runtime.runtime import JWKS_PATH, AgentRuntime, ProcessKeys
+from a2a_runtime.runtime import JWKS_PATH, OFF, AgentRuntime, ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import try_store
@@ -61,6 +61,7 @@ from a2a_runtime.surface import RouteOptions, Surface
 
 if TYPE_CHECKING:
     from click import Group
+
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # Litestar's own types leave the parameters of its responses, guards and lifespans open.
@@ -159,8 +160,11 @@ class A2APlugin(InitPlugin, CLIPlugin):
     async def _lifespan(self, app: Litestar) -> AsyncGenerator[None, None]:
         adapt_routes(app)
         register_health_routes(app, self._list_health_checks())
+        self._register_metrics(app)
         async with AgentRuntime(self.surfaces, self._store, self._settings, keys=self._keys) as runtime:
             self.runtime, self._app = runtime, app
+            if runtime.metrics is not None:
+                runtime.metrics.count_streams = lambda: sum(each.dispatcher.open_streams for each in self._endpoints)
             self._update_openapi()
             runtime.on_skills_changed = self._update_openapi
             for each in self._endpoints:
@@ -177,9 +181,18 @@ class A2APlugin(InitPlugin, CLIPlugin):
     def _list_health_checks(self) -> Mapping[str, HealthCheck]:
         health, prefix = self._health, self._settings.health_path
         checks = {LIVE_PATH: health.check_live, READYZ_PATH: health.check_ready, READY_PATH: health.check_ready, HEALTH_PATH: health.check_health}
-        return {} if prefix == "off" else {prefix.rstrip("/") + path: check for path, check in checks.items()}
+        return {} if prefix == OFF else {prefix.rstrip("/") + path: check for path, check in checks.items()}
+
+    def _register_metrics(self, app: Litestar) -> None:
+        path = self._settings.metrics_path
+        if path == OFF or path in {route.path for route in app.routes}:
+            return
+        from a2a_runtime.http.metrics import build_metrics_route  # noqa: PLC0415 - an extra, imported only where metrics are on
+
+        app.register(build_metrics_route(path, lambda: None if self.runtime is None else self.runtime.metrics))
 
     def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
+        endpoints.dispatcher.metrics = runtime.metrics
         services = runtime.build_services(endpoints.dispatcher.surface)
         cors, settings = None if self._app is None else self._app.cors_config, self._settings
         hosts, max_streams = settings.allowed_hosts, settings.max_caller_streams

@@ -47,12 +47,16 @@ from a2a_runtime.surface import Surface, collect_skills
 
 if TYPE_CHECKING:
     from a2a_runtime.crypto.keys import SigningKey
+    from a2a_runtime.metrics import Metrics
     from a2a_runtime.net.client import GuardedHttpClient
     from a2a_runtime.push.sender import PushSender, Signer
 
 log = logging.getLogger(__name__)
 
 JWKS_PATH = "/.well-known/jwks.json"
+
+OFF = "off"
+"""Value of the setting of a path that is not served."""
 
 _UNAVAILABLE = "unavailable"
 _PROBE_TIMEOUT = 0.8
@@ -149,7 +153,8 @@ class AgentRuntime:
         self.clock = clock = clock or SystemClock()
         keys = keys or ProcessKeys.from_settings(settings, surfaces)
         store = settings.store if store is None else store
-        self.store = create_store(store, _to_store_options(settings)) if isinstance(store, str) else validate_store(store)
+        self.metrics = _build_metrics(settings)
+        self.store = _build_store(store, settings, self.metrics)
         self._http_client = LazyHttpClient(settings)
         notifier = self.store.notifier()
         self._push_sender: PushSender | None = None
@@ -174,7 +179,7 @@ class AgentRuntime:
         self._surfaces, self.skills = surfaces, collect_skills(surfaces, self._dependencies)
         self.on_skills_changed: Callable[[], None] = _ignore
         """Called after a source has changed its skills."""
-        self.engine = Engine(self.store, self.skills, EngineOptions(settings, clock, notifier, self._http_client, is_worker))
+        self.engine = Engine(self.store, self.skills, EngineOptions(settings, clock, notifier, self._http_client, is_worker, self.metrics))
         dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher, settings)
         self.service = Service(dependencies)
         self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
@@ -258,6 +263,9 @@ class AgentRuntime:
             await stack.enter_async_context(self.engine)
             if self._push_sender is not None:
                 await stack.enter_async_context(self._push_sender)
+            if self.metrics is not None:
+                self.metrics.count_running = lambda: self.engine.runner.running_tasks
+                stack.callback(asyncio.create_task(self.metrics.watch_loop()).cancel)
             if not self.store.is_durable:
                 log.info("store: tasks are kept in memory and are lost when this process ends; set %sSTORE, or store in a2a.toml", PREFIX)
             self._exit_stack = stack.pop_all()
@@ -270,6 +278,23 @@ class AgentRuntime:
         if self._store_check is not None:
             self._store_check.cancel()
         await self._exit_stack.aclose()
+
+
+def _build_metrics(settings: Settings) -> Metrics | None:
+    if settings.metrics_path == OFF:
+        return None
+    from a2a_runtime.metrics import Metrics  # noqa: PLC0415 - imported only where metrics are on
+
+    return Metrics()
+
+
+def _build_store(store: Store | str, settings: Settings, metrics: Metrics | None) -> Store:
+    built = create_store(store, _to_store_options(settings)) if isinstance(store, str) else validate_store(store)
+    if metrics is None:
+        return built
+    from a2a_runtime.stores.measured import measure_store  # noqa: PLC0415 - imported only where metrics are on
+
+    return measure_store(built, metrics)
 
 
 def _ignore() -> None:

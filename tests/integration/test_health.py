@@ -69,7 +69,7 @@ def test_the_path_is_the_operators(path: str, at_root: int, below: int) -> None:
 
 
 class Refusing(AbstractAuthenticationMiddleware):
-    """Authentication of a host that lets nobody in."""
+    """Authentication of a host that refuses every request."""
 
     async def authenticate_request(self, connection: ASGIConnection[object, object, object, object]) -> AuthenticationResult:  # type: ignore[override]
         """Refuse."""

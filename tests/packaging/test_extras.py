@@ -36,6 +36,7 @@ PROMISES = {
     "import a2a_runtime.commands.card, a2a_runtime.push.verification\nfrom a2a_runtime.crypto import card_signatures, secret_box, webhook_signatures",
     "postgres": "from a2a_runtime.stores.factory import create_store; create_store('postgresql://user@host/name')",
     "workers": "import a2a_runtime.commands.worker, psycopg; assert psycopg.pq.__impl__ == 'binary'",
+    "metrics": "from a2a_runtime.metrics import Metrics; import prometheus_client.exposition; Metrics()",
     "grpc": "import grpc; from a2a_runtime.protobuf import message_pool; message_pool()",
     "pydantic-ai": "import pydantic_ai, a2a_runtime.bridges.pydantic_ai",
     "all": f"{APP}\nimport a2a_runtime.commands.card, a2a_runtime.commands.serve, a2a_gen.commands.build, grpc, asyncpg",

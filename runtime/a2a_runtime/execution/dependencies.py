@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_runtime.clock import Clock
@@ -11,6 +11,9 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.streams.hub import EventHub
+
+if TYPE_CHECKING:
+    from a2a_runtime.metrics import Metrics
 
 
 class Fetcher(Protocol):
@@ -39,3 +42,4 @@ class RunDependencies:
     clock: Clock
     settings: Settings
     fetcher: Fetcher
+    metrics: Metrics | None = None

@@ -22,7 +22,7 @@ from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from a2a_contract.base import Encoded
 from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError, TaskNotCancelableError, TaskNotFoundError, UnavailableError
@@ -58,6 +58,9 @@ from a2a_runtime.stores.models import ClaimedRun, CreateResult, IdempotencyKey, 
 from a2a_runtime.streams.hub import EventHub
 from a2a_runtime.streams.notifier import Notifier
 
+if TYPE_CHECKING:
+    from a2a_runtime.metrics import Metrics
+
 log = logging.getLogger(__name__)
 
 SETTLED: frozenset[State] = TERMINAL | INTERRUPTED
@@ -90,6 +93,7 @@ class EngineOptions:
     notifier: Notifier | None = None  # None: no other process uses this store
     fetcher: Fetcher = NoFetcher()  # noqa: RUF009  # without state
     is_worker: bool = False  # runs the jobs of a queue, see ``workers``
+    metrics: Metrics | None = None
 
 
 class Engine:
@@ -99,7 +103,9 @@ class Engine:
         options = options or EngineOptions()
         self._store, self._skills, self._notifier, self._settings = store, skills, options.notifier, options.settings
         self.hub = EventHub(store, options.notifier, options.settings)
-        self._dependencies = RunDependencies(store, self.hub, IdGenerator(options.clock), options.clock, options.settings, options.fetcher)
+        self._dependencies = RunDependencies(
+            store, self.hub, IdGenerator(options.clock), options.clock, options.settings, options.fetcher, options.metrics
+        )
         self.runner = InProcessRunner(self._dependencies, skills, is_worker=options.is_worker)
         self._background = BackgroundTasks(options.clock)
         self._is_closing = False

@@ -107,6 +107,10 @@ class RunOutcome:
 class TaskRun:
     """A task whose handler runs in this process."""
 
+    began_at = 0.0
+    end: State | str = "released"
+    """State in which the run has left its task; or ``released``, ``suspended``, ``replaced``."""
+
     def __init__(self, dependencies: RunDependencies, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
         self.skill, self._clock, self._settings = skill, dependencies.clock, dependencies.settings
         self.deadline = inf if skill.timeout is None else self._clock.monotonic() + skill.timeout
@@ -169,9 +173,11 @@ class TaskRun:
             outcome = None if refusal is None else RunOutcome(State.FAILED, self.context.reply(refusal))
             await self._apply_outcome(await self._determine_outcome(outcome))
         except TaskSuspended:
+            self.end = "suspended"
             request_log.debug("task suspended: %s, skill %s", self.context.task_id, self.skill.id)
             await self.writer.apply_pending_cancel()
         except RunStopped:
+            self.end = "replaced"
             log.info("run replaced: task %s, skill %s", self.context.task_id, self.skill.id)
         except StoreUnavailableError:
             if (outcome := self._stop_outcome()) is not None and outcome.state is not None:
@@ -279,6 +285,7 @@ class TaskRun:
                     await self.writer.release(deferral, records)
                 return
             await self.writer.finish(outcome.state, outcome.message, outcome.artifact)
+            self.end = outcome.state
             if request_log.isEnabledFor(logging.DEBUG):
                 request_log.debug("task %s: %s, skill %s", outcome.state.name.lower(), self.context.task_id, self.skill.id)
         except RunStopped:

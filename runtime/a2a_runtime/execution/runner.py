@@ -28,6 +28,7 @@ from contextlib import suppress
 from functools import partial
 from random import shuffle
 
+from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
 from a2a_runtime.errors import StoreUnavailableError
@@ -127,6 +128,11 @@ class InProcessRunner:
         renewed_seconds = self._settings.lease_duration - self._settings.lease_renew_interval
         self._watch = LoopWatch(self._store, self.process, renewed_seconds / _BLOCKED_SHARE)
 
+    @property
+    def running_tasks(self) -> int:
+        """Number of tasks that run in this process."""
+        return len(self._running)
+
     async def open(self) -> None:
         """Register the process in the store and start the background loops."""
         await self._store.register(self.process)
@@ -185,6 +191,8 @@ class InProcessRunner:
         """Run a task that this process has claimed."""
         key, run = claimed.stored.key, TaskRun(self._dependencies, skill, claimed, caller, message)
         self._running[key] = run
+        if self._dependencies.metrics is not None:
+            run.began_at = self._clock.monotonic()
         self._working_delay.add(run)
         run.task.add_done_callback(partial(self._remove, key, run))
 
@@ -279,6 +287,9 @@ class InProcessRunner:
             self._end_wait(key)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run failed: task %s", key, exc_info=error)
+        if self._dependencies.metrics is not None:
+            end = run.end.name.lower() if isinstance(run.end, State) else run.end
+            self._dependencies.metrics.record_run(run.skill.id, end, self._clock.monotonic() - run.began_at)
 
     async def _renew_lease(self) -> RenewedLease:
         lease = await self._store.renew_lease(self.process)

@@ -16,7 +16,7 @@ from litestar.utils.scope.state import CONNECTION_STATE_KEY, ScopeState
 from pydantic_core import from_json
 
 from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION, Parameter, Profile
-from a2a_contract.errors import ContentTypeNotSupportedError, MethodNotAllowedError, ParseError, PayloadTooLargeError
+from a2a_contract.errors import A2AError, ContentTypeNotSupportedError, MethodNotAllowedError, ParseError, PayloadTooLargeError
 from a2a_contract.jsonrpc import NO_ID, CallId
 from a2a_runtime.execution.engine import CURSOR_HEADER
 from a2a_runtime.http.negotiation import normalize_version
@@ -120,6 +120,9 @@ class HttpRequest:
         self.awaits: Awaits | None = None
         self.caller = ""
         """Owner of the caller's tasks; empty until the gate has admitted the request."""
+        self.operation = ""
+        self.error: type[A2AError] | None = None
+        """What has gone wrong, for the metrics."""
         self.has_started_response = False
         self.has_slot = False
         """Set while the request counts for the concurrency limit."""

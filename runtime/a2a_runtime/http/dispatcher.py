@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from litestar.config.cors import CORSConfig
 from litestar.enums import ScopeType
@@ -40,7 +41,7 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.counters import CounterStore
 from a2a_runtime.http.asgi import Awaits, ClientDisconnectError, Header, HttpRequest, base_url, read_body, reject_websocket, send_response
-from a2a_runtime.http.errors import ErrorResponse, render_error, to_protocol_error
+from a2a_runtime.http.errors import ErrorResponse, name_outcome, render_error, to_protocol_error
 from a2a_runtime.http.event_stream import EVENT_STREAM, EventStreamResponse, encode_error_event, encode_event
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
@@ -50,6 +51,9 @@ from a2a_runtime.logs import audit, request_log
 from a2a_runtime.service.context import CallContext, ProtocolBinding
 from a2a_runtime.structs import struct
 from a2a_runtime.surface import Surface, find_lowest_limit
+
+if TYPE_CHECKING:
+    from a2a_runtime.metrics import Metrics
 
 TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
 """Finds the dialect in which a task was created."""
@@ -61,6 +65,7 @@ log = logging.getLogger(__name__)
 
 _AUDIT_EVENTS = {UnauthenticatedError: "refused", PermissionDeniedError: "denied", RateLimitedError: "limited"}
 _NOT_STARTED = "The agent is not running: the lifespan of its app has not run; mount it with a2a_runtime.starlette.mount_agents, or run its lifespan"
+_DISCONNECTED = "disconnected"
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _EMPTY_RESULTS = {ProtocolBinding.JSONRPC: b"null", ProtocolBinding.HTTP: b"{}"}
 """The result of an operation that has none; clients parse a document in every case."""
@@ -170,6 +175,13 @@ class Dispatcher:
         self._operations: Mapping[tuple[str, str], Callable[[Any, CallContext], Any]] = {}
         """The methods of the services, by dialect and name."""
         self._clock: Clock = SystemClock()
+        self.metrics: Metrics | None = None
+        """Set where metrics are on: a request enters no function for numbers without a reader."""
+
+    @property
+    def open_streams(self) -> int:
+        """Number of open streams."""
+        return self._streams.total()
 
     def start(self, backend: Backend) -> None:
         """Serve requests from now on."""
@@ -201,11 +213,12 @@ class Dispatcher:
         watcher.checks[request] = 0
         if not watcher.is_running:
             watcher.start()
+        began, is_disconnected = 0.0 if self.metrics is None else time.perf_counter(), False
         try:
             with request.interrupt:
                 await handling
         except ClientDisconnectError:
-            return
+            is_disconnected = True
         except asyncio.CancelledError:  # the server stops, and its grace period is over
             if not request.has_started_response:
                 await (send_error or self._send_error)(request, UnavailableError())
@@ -217,6 +230,10 @@ class Dispatcher:
             del watcher.checks[request]
             if self._admission is not None:
                 self._admission.leave(request)
+            if self.metrics is not None:
+                outcome = _DISCONNECTED if is_disconnected else name_outcome(request.error)
+                seconds = time.perf_counter() - began
+                self.metrics.record_request(request.operation, request.dialect, request.binding, outcome, seconds)
 
     async def _send_error(self, request: HttpRequest, error: Exception) -> None:
         if isinstance(error, ChallengeError):
@@ -232,7 +249,9 @@ class Dispatcher:
     def render_error(self, request: HttpRequest, error: Exception) -> ErrorResponse:
         """Render an error in the binding and dialect of a request; in the likeliest one if it is not parsed."""
         request.dialect = request.dialect or self.supported_dialects.fallback(request.version)
-        return render_error(to_protocol_error(error), request.dialect, request.binding, request.call_id, request.profile)
+        protocol_error = to_protocol_error(error)
+        request.error = type(protocol_error)
+        return render_error(protocol_error, request.dialect, request.binding, request.call_id, request.profile)
 
     async def admit(self, request: HttpRequest) -> Caller:
         """Identify the caller and check the limits, before the body is read; raise the reason why a request is not admitted."""
@@ -263,7 +282,7 @@ class Dispatcher:
 
     def build_context(self, request: HttpRequest, caller: Caller, binding: AnyBinding) -> CallContext:
         """Build the context of a call; from here on errors are rendered in the dialect of its binding."""
-        request.dialect, request.is_stream = binding.dialect, binding.operation.streams
+        request.dialect, request.is_stream, request.operation = binding.dialect, binding.operation.streams, binding.operation.name
         if request_log.isEnabledFor(logging.DEBUG):
             path, owner = self.surface.path or "/", caller.owner or "anonymous"
             request_log.debug("%s at %s, in %s, from %s", binding.operation.name, path, binding.dialect, owner)

@@ -84,6 +84,11 @@ def to_protocol_error(error: Exception) -> A2AError:
             return InternalError()
 
 
+def name_outcome(error: type[A2AError] | None) -> str:
+    """Name the outcome of a request: ``ok``, or the reason of its error."""
+    return "ok" if error is None else ERRORS[find_row_class(error)].reason or error.__name__
+
+
 def _call_details(error: InvalidCallError) -> dict[str, str]:
     """Name the unknown method or the first missing member: the mesh dialect has texts of its own for them."""
     if error.problem is CallProblem.UNKNOWN_METHOD and error.method is not None:

@@ -1,0 +1,94 @@
+"""Metrics of a process over HTTP: text of Prometheus or OpenMetrics, or JSON for a registry of modules.
+
+The client chooses by ``Accept``; without it, or with anything else, it gets the text of Prometheus.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from litestar import Request, Response, get
+from litestar.handlers import HTTPRouteHandler
+
+from a2a_runtime.importing import explain_missing
+
+with explain_missing("A2A_METRICS_PATH", "metrics"):
+    from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+    from prometheus_client.exposition import choose_encoder
+    from prometheus_client.registry import Collector
+
+from a2a_runtime.metrics import SECONDS, Histogram, Metrics
+
+FindMetrics: TypeAlias = Callable[[], Metrics | None]
+"""Finds the metrics of the agents, while they run."""
+
+_JSON = "application/json"
+
+
+class MetricsCollector(Collector):
+    """Metrics of a process, as a registry of Prometheus reads them."""
+
+    def __init__(self, find_metrics: FindMetrics) -> None:
+        self._find_metrics = find_metrics
+
+    def collect(self) -> Iterable[Metric]:
+        """Read all numbers."""
+        if (metrics := self._find_metrics()) is None:
+            return
+        requests = CounterMetricFamily("a2a_requests", "Requests.", labels=("operation", "dialect", "binding", "outcome"))
+        for request, number in tuple(metrics.requests.items()):
+            requests.add_metric(request, number)
+        runs = CounterMetricFamily("a2a_runs", "Runs of handlers.", labels=("skill", "end"))
+        for run, number in tuple(metrics.runs.items()):
+            runs.add_metric(run, number)
+        failures = CounterMetricFamily("a2a_store_failures", "Store calls that have raised an error.", labels=("call",))
+        for call, number in tuple(metrics.store_failures.items()):
+            failures.add_metric((call,), number)
+        yield from (requests, runs, failures)
+        yield _build_histogram("a2a_request_seconds", "Duration of requests.", ("operation", "binding"), metrics.request_seconds.items())
+        yield _build_histogram("a2a_run_seconds", "Duration of runs.", ("skill",), _with_one_label(metrics.run_seconds))
+        yield _build_histogram("a2a_store_seconds", "Duration of store calls.", ("call",), _with_one_label(metrics.store_seconds))
+        yield GaugeMetricFamily("a2a_open_streams", "Open streams.", metrics.count_streams())
+        yield GaugeMetricFamily("a2a_running_tasks", "Tasks that run in this process.", metrics.count_running())
+        yield GaugeMetricFamily("a2a_loop_lag_seconds", "Lateness of the event loop at its last sample.", metrics.loop_lag_seconds)
+        yield GaugeMetricFamily("a2a_uptime_seconds", "Time since the start.", time.monotonic() - metrics.started_at)
+
+
+def _with_one_label(histograms: dict[str, Histogram]) -> Iterator[tuple[tuple[str], Histogram]]:
+    for label, histogram in tuple(histograms.items()):
+        yield (label,), histogram
+
+
+def _build_histogram(name: str, text: str, labels: tuple[str, ...], found: Iterable[tuple[tuple[str, ...], Histogram]]) -> Metric:
+    family = HistogramMetricFamily(name, text, labels=labels)
+    for values, histogram in tuple(found):
+        below = 0
+        buckets: list[tuple[str, float]] = []
+        for bound, number in zip((*map(str, SECONDS), "+Inf"), histogram.counts, strict=True):
+            below += number
+            buckets.append((bound, below))
+        family.add_metric(values, buckets=buckets, sum_value=histogram.total)
+    return family
+
+
+def build_metrics_route(path: str, find_metrics: FindMetrics) -> HTTPRouteHandler:
+    """Build the route of the metrics; it needs no credentials, and holds nothing of callers and tasks."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    registry.register(MetricsCollector(find_metrics))
+
+    @get(path, include_in_schema=False, exclude_from_auth=True, sync_to_thread=False)
+    def read_metrics(request: Request[Any, Any, Any]) -> Response[object]:
+        accept = request.headers.get("accept", "")
+        headers = {"cache-control": "no-store"}
+        metrics = find_metrics()
+        if _JSON in accept and metrics is not None:
+            return Response(metrics.summarize(), media_type=_JSON, headers=headers)
+        encode, media_type = choose_encoder(accept)
+        return Response(encode(registry), media_type=media_type, headers=headers)
+
+    return read_metrics

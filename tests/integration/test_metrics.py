@@ -1,0 +1,158 @@
+"""Metrics: what is counted, that labels are bounded, and that the dashboard and the alert rules read what there is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from litestar import Litestar
+from litestar.testing import TestClient
+from prometheus_client.parser import text_string_to_metric_families
+
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.authentication import Credentials
+from a2a_runtime.caller import Caller
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.metrics import MAX_SKILLS, OTHER, Metrics
+from a2a_runtime.settings import Settings
+from a2a_runtime.surface import Surface
+
+DEPLOY = Path(__file__).parents[2] / "examples" / "deploy"
+CALLERS = 1000
+
+
+class HeaderGate:
+    """A gate that takes a header for the name of a caller."""
+
+    security = ()
+
+    def admit(self, credentials: Credentials) -> Caller:
+        """Admit every caller."""
+        return Caller(dict(credentials.scope["headers"]).get(b"x-name", b"unknown").decode())
+
+
+def build_agent() -> Agent:
+    """Build an agent with a skill that works and one that fails."""
+    agent = Agent("measured")
+
+    @agent.skill("echo")
+    async def echo(ctx: TaskContext) -> str:
+        """Say the same."""
+        return ctx.text
+
+    @agent.skill("fail")
+    async def fail(ctx: TaskContext) -> str:
+        """Fail."""
+        raise ValueError(ctx.text)
+
+    @agent.skill("ask")
+    async def ask(ctx: TaskContext) -> str:
+        """Ask a question."""
+        return (await ctx.ask("which one?")).text
+
+    return agent
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient[Litestar]]:
+    """A client of an app with metrics."""
+    with TestClient(create_app(build_agent(), settings=Settings(metrics_path="/metrics"))) as client:
+        yield client
+
+
+def send(client: TestClient[Litestar], skill: str = "echo", number: int = 0, **headers: str) -> int:
+    """Send a message to a skill."""
+    message = {"messageId": f"m-{number}", "role": "ROLE_USER", "parts": [{"text": "hello"}], "metadata": {"skillId": skill}}
+    return client.post("/message:send", json={"message": message}, headers={"a2a-version": "1.0", **headers}).status_code
+
+
+def read_samples(client: TestClient[Litestar]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Read all samples, by name and labels."""
+    families = text_string_to_metric_families(client.get("/metrics").text)
+    return {(sample.name, frozenset(sample.labels.items())): sample.value for family in families for sample in family.samples}
+
+
+def test_metrics_are_off_by_default() -> None:
+    """Nothing is served, and nothing is measured."""
+    with TestClient(create_app(build_agent())) as client:
+        assert client.get("/metrics").status_code == 404
+
+
+def test_requests_runs_and_store_calls_are_counted(client: TestClient[Litestar]) -> None:
+    """Requests by operation, dialect, binding and outcome; runs by skill and end; store calls by name."""
+    assert [send(client, skill, number) for number, skill in enumerate(("echo", "echo", "fail", "ask"))] == [200] * 4
+    assert client.get("/tasks/unknown", headers={"a2a-version": "1.0"}).status_code == 404
+    assert client.post("/", content=b"{", headers={"content-type": "application/json"}).status_code in {200, 400}
+    samples = read_samples(client)
+
+    def value(name: str, **labels: str) -> float | None:
+        return samples.get((name, frozenset(labels.items())))
+
+    sent = {"operation": "SendMessage", "dialect": "v1_0", "binding": "HTTP+JSON"}
+    requests = {labels: number for (name, labels), number in samples.items() if name == "a2a_requests_total"}
+    assert requests[frozenset({**sent, "outcome": "ok"}.items())] == 4, requests
+    assert {dict(labels)["outcome"] for labels in requests} >= {"ok", "TASK_NOT_FOUND"}
+    assert any(dict(labels)["operation"] == "none" for labels in requests)
+    assert value("a2a_request_seconds_count", operation="SendMessage", binding="HTTP+JSON") == 4
+    runs = {(dict(labels)["skill"], dict(labels)["end"]): number for (name, labels), number in samples.items() if name == "a2a_runs_total"}
+    assert runs == {("echo", "completed"): 2, ("fail", "failed"): 1, ("ask", "suspended"): 1}
+    assert value("a2a_store_seconds_count", call="create_task") == 4
+    assert value("a2a_running_tasks") == 0
+    assert (value("a2a_uptime_seconds") or 0) > 0
+    assert value("process_start_time_seconds") is not None
+
+
+def test_the_form_is_the_clients_choice(client: TestClient[Litestar]) -> None:
+    """Text of Prometheus by default, OpenMetrics or the JSON of a registry of modules if the client asks for it."""
+    send(client)
+    assert client.get("/metrics").headers["content-type"].startswith("text/plain")
+    assert client.get("/metrics", headers={"accept": "application/openmetrics-text"}).text.endswith("# EOF\n")
+    found = client.get("/metrics", headers={"accept": "application/json"}).json()
+    assert found.pop("uptime_seconds") > 0
+    assert found == {"active_tasks": 0, "completed_tasks": 1, "failed_tasks": 0, "total_requests": 1}
+
+
+def test_no_label_grows_with_callers() -> None:
+    """A thousand callers with tasks of their own make no series more than one caller."""
+    surface = Surface(build_agent(), gate=HeaderGate())
+    with TestClient(create_app(surface, settings=Settings(metrics_path="/metrics"))) as client:
+        assert send(client, number=0, **{"x-name": "first"}) == 200
+        before = read_samples(client).keys()
+        for number in range(CALLERS):
+            send(client, number=number, **{"x-name": f"caller-{number}"})
+        after = read_samples(client)
+        assert after.keys() == before
+        assert "caller-" not in client.get("/metrics").text
+        assert after["a2a_runs_total", frozenset({"skill": "echo", "end": "completed"}.items())] == CALLERS + 1
+
+
+def test_skills_of_a_source_are_bounded() -> None:
+    """Beyond a number of skills the others are counted together."""
+    metrics = Metrics()
+    for number in range(10 * MAX_SKILLS):
+        metrics.record_run(f"skill-{number}", "completed", 0.1)
+    assert len(metrics.run_seconds) == MAX_SKILLS + 1
+    assert metrics.runs[OTHER, "completed"] == 9 * MAX_SKILLS
+
+
+def test_the_dashboard_and_the_alerts_read_metrics_that_exist(client: TestClient[Litestar]) -> None:
+    """Every name and label in an expression is one that is served; each rule has a severity and texts."""
+    for number, skill in enumerate(("echo", "fail")):
+        send(client, skill, number)
+    served = {name for name, _ in read_samples(client)} | {"a2a_store_failures_total"}
+    labels = {label for _, found in read_samples(client) for label, _ in found} | {"job", "instance"}
+    dashboard = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
+    rules = [rule for group in yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"] for rule in group["rules"]]
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]] + [rule["expr"] for rule in rules]
+    used = {name for expression in expressions for name in re.findall(r"\ba2a_\w+", expression)}
+    assert used - served == set()
+    grouped = {label for expression in expressions for group in re.findall(r"by \(([^)]*)\)", expression) for label in re.split(r",\s*", group)}
+    matched = {label for expression in expressions for label in re.findall(r"[{,]\s*(\w+)\s*=", expression)}
+    assert (grouped | matched) - labels == set()
+    assert [rule["alert"] for rule in rules if not (rule["labels"]["severity"] and rule["annotations"].keys() >= {"summary", "description"})] == []
+    assert len({(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in dashboard["panels"]}) == len(dashboard["panels"])
