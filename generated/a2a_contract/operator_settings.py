@@ -86,5 +86,9 @@ class OperatorSettings:
     """Names of hosts at which browsers may call the agent, besides those of its URL and of this machine."""
     hsts_seconds: int = 0
     """Time for which browsers use TLS only (``Strict-Transport-Security``); 0: no header."""
+    health_path: str = "/"
+    """Path below which ``/livez``, ``/readyz``, ``/ready`` and ``/health`` are; ``off``: there are none."""
+    metrics_path: str = "off"
+    """Path of the metrics, ``/metrics``; ``off``: none are collected."""
     encryption_keys: tuple[str, ...] = field(default=(), repr=False)
     """Keys that encrypt the secrets of webhooks in the store: 32 bytes each, as base64. The first one encrypts, all of them decrypt."""

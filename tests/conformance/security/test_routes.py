@@ -24,9 +24,8 @@ from a2a_runtime.runtime import JWKS_PATH
 
 HTTP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 CARDS = re.compile(r".*/\.well-known/agent(-card)?\.json")
-PUBLIC = re.compile(
-    rf"{HOST_PATH}|/explorer|/schema(/.*)?|{JWKS_PATH}|{LIVE_PATH}|{READY_PATH}|{READYZ_PATH}|{HEALTH_PATH}|{CATALOG_PATH}|{METADATA_PATH}(/.*)?"
-)
+PROBES = f"{LIVE_PATH}|{READY_PATH}|{READYZ_PATH}|{HEALTH_PATH}"
+PUBLIC = re.compile(rf"{HOST_PATH}|/explorer|/schema(/.*)?|{JWKS_PATH}|{PROBES}|{CATALOG_PATH}|{METADATA_PATH}(/.*)?")
 """What is public besides the cards: the host's own pages, the documents about the app, its public keys, probes, the list of public cards, and where
 tokens come from."""
 
