@@ -135,6 +135,7 @@ ENVIRONMENTS = {
         "validate-pyproject-schema-store==2026.10.23",
     ),
     "ajv-8.20.0": ("ajv@8.20.0", "ajv-formats@3.0.1"),
+    "mesh-registry-3.7.1": ("@mcpmesh/cli-linux-x64@3.7.1",),
     "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1"),
     "a2a-js-0.3.14": ("@a2a-js/sdk@0.3.14", "express@5.2.1"),
     # What only `make bench` needs: the SDK with its databases, and servers as fast as ours.
@@ -142,7 +143,7 @@ ENVIRONMENTS = {
     "rival-fasta2a-2.1.1": ("fasta2a==2.1.1", "uvicorn[standard]"),
 }
 """What each peer consists of."""
-_ON_NODE = frozenset({"ajv-8.20.0", "a2a-js-1.3.0", "a2a-js-0.3.14"})
+_ON_NODE = frozenset({"ajv-8.20.0", "a2a-js-1.3.0", "a2a-js-0.3.14", "mesh-registry-3.7.1"})
 
 SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
 """Peers that are files of a source distribution: the JSON Schema Test Suite is in ``json/`` of this one."""
