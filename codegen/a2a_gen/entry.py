@@ -19,7 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words in (["version"], ["--version"]):
         print(f"a2a-gen {__version__}")  # noqa: T201 - the output of the command
         return 0
-    if words == ["build"] and _is_up_to_date():
+    if words == ["build"] and (package := _find_package_up_to_date()):
+        if sys.stderr.isatty():
+            print(f"{package}: up to date", file=sys.stderr)  # noqa: T201 - as above
         return 0
 
     from a2a_gen.commands.run import run_command  # noqa: PLC0415 - click and the pipeline cost more than a whole no-op build
@@ -30,15 +32,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
-def _is_up_to_date() -> bool:
+def _find_package_up_to_date() -> str:
+    """Return the name of the package if a build would write nothing."""
     try:
         project = find_project(Path.cwd())
         old = lock.read_lock(project.root)
-        if old is None:
-            return False
-        return lock.is_up_to_date(old, project.options, project.root, _list_inputs(project, old))
+        is_up_to_date = old is not None and lock.is_up_to_date(old, project.options, project.root, _list_inputs(project, old))
     except (GeneratorError, OSError):
-        return False  # the command reports the problem
+        return ""  # the command reports the problem
+    return project.package if is_up_to_date else ""
 
 
 def _list_inputs(project: Project, old: lock.Lock) -> Iterable[Path]:

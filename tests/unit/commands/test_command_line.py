@@ -192,3 +192,18 @@ def test_lint_checks_translations_too(tmp_path: Path, monkeypatch: pytest.Monkey
     output = capsys.readouterr().err
     assert "filename" in output
     assert "schema/dialects.json:" in output
+
+
+def test_nothing_to_do_is_one_line_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """An idle build and a fresh check say so; a script reads nothing."""
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "a.json").write_text('{"type": "object", "properties": {"a": {"type": "integer"}}}')
+    (tmp_path / "a2a-gen.toml").write_text('schema = "schemas"\npackage = "shop"\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(["build"]) == 0
+    capsys.readouterr()
+    for command in ("build", "check"):
+        assert (main([command]), capsys.readouterr().err) == (0, "")
+        with monkeypatch.context() as terminal:
+            terminal.setattr("sys.stderr.isatty", lambda: True)
+            assert (main([command]), capsys.readouterr().err) == (0, "shop: up to date\n")
