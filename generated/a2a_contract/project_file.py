@@ -233,8 +233,8 @@ class SkillTable(ConfigTable):
     output_modes: MediaTypes | None = None
     streaming: bool = False
     """Stream the output of the handler in chunks."""
-    answers: Literal["task", "message"] = "task"
-    """With a task that is kept, or with a message and nothing more."""
+    answers: Literal["task", "message", "either"] = "task"
+    """With a task that is kept, with a message and nothing more, or with either, as each call needs it."""
     handler: str | None = None
     """The Python function that does it, as module:function, when no service class does."""
     timeout: Seconds | None = None

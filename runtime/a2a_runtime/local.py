@@ -69,7 +69,7 @@ async def release(app: Litestar, authorization: str, *values: object) -> Task:
         raise UnavailableError("The agents are not running: the lifespan of their app has not run")
     parts = [part for value in values or ("Authorized",) for part in to_parts(value)]
     message = Message(message_id=IdGenerator(runtime.clock).new(), role=Role.USER, parts=parts)
-    accepted = await runtime.engine.release(request, message)
+    accepted = await runtime.engine.send_message(request.scope, request.task_id, message, authorization=request.key)
     return (await runtime.engine.load(request.scope, accepted.stored.wire_id)).task.model
 
 

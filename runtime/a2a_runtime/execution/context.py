@@ -283,6 +283,7 @@ class TaskContext(Context):
         """
         if not self.accepts_messages:
             raise TypeError("ctx.incoming: the skill accepts no messages; declare it with accepts_messages=True")
+        await self._writer.require_task()
         while True:
             yield await self._inbox.take()
 

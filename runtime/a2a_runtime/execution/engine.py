@@ -22,7 +22,7 @@ from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from a2a_contract.base import Encoded
 from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError, TaskNotCancelableError, TaskNotFoundError, UnavailableError
@@ -30,19 +30,12 @@ from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Message, StreamResponse
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.errors import (
-    ConcurrencyError,
-    EventsGoneError,
-    StoreUnavailableError,
-    TaskNotAcceptingMessagesError,
-    TaskStateError,
-    TaskTerminalError,
-)
+from a2a_runtime.errors import ConcurrencyError, EventsGoneError, StoreUnavailableError, TaskStateError, TaskTerminalError
 from a2a_runtime.execution.background import BackgroundTasks
+from a2a_runtime.execution.begun import BegunHandler
 from a2a_runtime.execution.context import Context, SkillView
 from a2a_runtime.execution.dependencies import Fetcher, NoFetcher, RunDependencies
-from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change, check_follow_up
-from a2a_runtime.execution.questions import AuthorizationRequest, parse_question_key
+from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change, check_authorization, check_follow_up
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.run import call_handler
 from a2a_runtime.execution.runner import InProcessRunner, Skills
@@ -72,6 +65,9 @@ _NOTIFIER_RETRY_SECONDS = 1.0
 _MAX_ATTEMPTS = 8
 _NO_VERSION = 0
 """No task has this version."""
+
+Launch: TypeAlias = Callable[[CreateResult], None]
+"""Runs the handler of a task that was created."""
 
 
 def to_snapshot_event(stored: StoredTask) -> LoggedEvent:
@@ -195,7 +191,14 @@ class Engine:
                 async for event in events:
                     yield event
 
-    async def start(self, scope: TaskScope, new: NewTask, caller: Caller | None = None) -> AcceptedMessage:
+    async def begin(self, scope: TaskScope, new: NewTask, caller: Caller | None = None) -> AcceptedMessage | Message:
+        """Run a handler, and create its task if it needs one; otherwise return its message."""
+        self._require_open()
+        skill = self._skills.require(scope.surface, new.skill)
+        begun = BegunHandler(self._dependencies, skill, scope, new, caller or Caller(scope.owner, scope.tenant))
+        return await begun.run(lambda: self.start(scope, replace(new, wire_id=begun.wire_id), caller, begun))
+
+    async def start(self, scope: TaskScope, new: NewTask, caller: Caller | None = None, begun: BegunHandler | None = None) -> AcceptedMessage:
         """Create a task and run its handler; return the existing task if the idempotency key has one.
 
         Commit and start of the handler belong together. A commit that takes time runs in the background, so that no disconnect comes in between.
@@ -208,10 +211,10 @@ class Engine:
             new = replace(new, process=None, deferral=deferral)
         elif new.process is None:
             new = replace(new, process=self.runner.process)
-        launch = partial(self._launch, skill, new, caller)
+        launch = partial(self._launch, skill, new, caller, begun)
         if self._store.is_durable:
             created = asyncio.get_running_loop().create_future()
-            self._background.start(self._create(scope, new, launch, created))
+            self._background.start(self._create(scope, new, launch, created, begun))
             result: CreateResult = await created
         else:
             launch(result := await self._store.create_task(scope, new))
@@ -219,7 +222,9 @@ class Engine:
             raise UnavailableError
         return AcceptedMessage(result.stored, result.stored.last_seq, is_new=result.is_new)
 
-    async def _create(self, scope: TaskScope, new: NewTask, launch: Callable[[CreateResult], None], created: asyncio.Future[CreateResult]) -> None:
+    async def _create(
+        self, scope: TaskScope, new: NewTask, launch: Launch, created: asyncio.Future[CreateResult], begun: BegunHandler | None
+    ) -> None:
         """Create a task and run its handler. The future is done first, so that the caller follows the task before the handler begins."""
         try:
             result = await self._store.create_task(scope, new)
@@ -227,6 +232,8 @@ class Engine:
                 created.set_result(result)
             launch(result)
         except Exception as error:  # noqa: BLE001  # the edge of a background task: the caller gets the error, unless it has gone
+            if begun is not None:
+                begun.abort(error)
             if created.done():
                 log.info("task not created after its client disconnected: %s", error)
             else:
@@ -234,43 +241,36 @@ class Engine:
         finally:
             created.cancel()  # a no-op, unless the engine is closed meanwhile
 
-    def _launch(self, skill: Skill, new: NewTask, caller: Caller, created: CreateResult) -> None:
+    def _launch(self, skill: Skill, new: NewTask, caller: Caller, begun: BegunHandler | None, created: CreateResult) -> None:
         """Run a task that was created just now; one that comes while the engine closes is left to other processes."""
         if created.is_new and not self._is_closing:
             self.hub.publish(created.stored.key, created.events)
         if created.is_new and not self._is_closing and new.deferral is None:
-            self.runner.launch(skill, ClaimedRun(created.stored, () if new.record is None else (new.record,)), caller, new.message)
+            call = None if begun is None else begun.attach(created.stored)
+            self.runner.launch(skill, ClaimedRun(created.stored, () if new.record is None else (new.record,)), caller, new.message, call)
+        elif begun is not None:
+            begun.abort()
 
-    async def send_message(self, scope: TaskScope, wire_id: str, message: Message, idempotency_key: IdempotencyKey | None = None) -> AcceptedMessage:
-        """Add a message to a task in its present state; retry if the state changes at the same moment."""
+    async def send_message(
+        self, scope: TaskScope, wire_id: str, message: Message, idempotency_key: IdempotencyKey | None = None, authorization: str | None = None
+    ) -> AcceptedMessage:
+        """Add a message to a task in its present state, with ``authorization`` only if it waits for that key; retry if the state changes."""
         self._require_open()
         for _ in range(_MAX_ATTEMPTS):
             stored = await self.load(scope, wire_id, 0, include_artifacts=False)
             bound = message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id})
+            if authorization is not None:
+                check_authorization(stored, authorization)
             try:
                 check_follow_up(stored, message, self._skills.find(scope.surface, stored.skill))
             except TaskStateError:
                 if idempotency_key is None or not await self._is_repeated(stored, bound, idempotency_key):
                     raise
                 return AcceptedMessage(stored, stored.last_seq, is_new=False)
+            accepting = self._accept_in_state(stored, bound, idempotency_key)
             with suppress(ConcurrencyError):
-                return await self._accept(stored, bound, idempotency_key)
+                return await (asyncio.shield(self._background.start(accepting)) if self._store.is_durable else accepting)
         raise ConcurrencyError
-
-    async def release(self, request: AuthorizationRequest, message: Message) -> AcceptedMessage:
-        """Answer a request for authorization for its caller; raise if the task does not wait for it, such as a second time."""
-        self._require_open()
-        for _ in range(_MAX_ATTEMPTS):
-            stored = await self.load(request.scope, request.task_id, 0, include_artifacts=False)
-            if stored.state is not State.AUTH_REQUIRED or parse_question_key(stored.task.model.status.message) != request.key:
-                raise TaskNotAcceptingMessagesError(f"The task does not wait for the authorization {request.key}")
-            with suppress(ConcurrencyError):
-                return await self._accept(stored, message.model_copy(update={"task_id": stored.wire_id, "context_id": stored.context_id}), None)
-        raise ConcurrencyError
-
-    async def _accept(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None) -> AcceptedMessage:
-        accepting = self._accept_in_state(stored, message, idempotency_key)
-        return await (asyncio.shield(self._background.start(accepting)) if self._store.is_durable else accepting)
 
     async def _accept_in_state(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None) -> AcceptedMessage:
         is_active = stored.state in ACTIVE

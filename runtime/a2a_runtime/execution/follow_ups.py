@@ -43,6 +43,12 @@ def check_follow_up(stored: StoredTask, message: Message, skill: Skill | None) -
         raise TaskNotAcceptingMessagesError(f"The task is {stored.state.name}, and its skill accepts no messages until it asks")
 
 
+def check_authorization(stored: StoredTask, key: str) -> None:
+    """Raise if a task does not wait for the authorization of a key, such as a second time."""
+    if stored.state is not State.AUTH_REQUIRED or parse_question_key(stored.task.model.status.message) != key:
+        raise TaskNotAcceptingMessagesError(f"The task does not wait for the authorization {key}")
+
+
 def build_answer_change(stored: StoredTask, message: Message) -> TaskChange:
     """Build the change of an answer: question and answer go into the history, and the task waits to be run."""
     question = stored.task.model.status.message

@@ -9,6 +9,7 @@ bytes                    one file without a name    artifact "result"           
 Part                     itself                     artifact "result"                  the message    chunk of "result"
 Artifact                 its own                    that artifact                      the message    that artifact, or more of it
 Message                  its own                    what the final status says         the message    what the status says
+LastChunk                those of its value         refused                            refused         as its value, with ``lastChunk``
 Job                      none                       the task goes on until it is done  refused        refused
 None                     none                       no result                          refused        refused
 
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -32,6 +33,13 @@ RESULT = "result"
 
 BYTES = "application/octet-stream"
 _JSON_TYPES: tuple[type, ...] = (dict, list, tuple, int, float, JsonNull)
+
+
+@dataclass(frozen=True, slots=True)
+class LastChunk:
+    """A yielded value that is the last chunk of its artifact: only the handler knows that before it ends."""
+
+    value: object
 
 
 class ResultTypeError(TypeError):
@@ -62,6 +70,8 @@ def to_parts(value: object) -> list[Part]:
         return [Part(text=str(value))]
     if isinstance(value, Part):
         return [value]
+    if isinstance(value, LastChunk):
+        raise ResultTypeError("handler result: LastChunk marks a value that is yielded; return the value itself, which is whole")
     if isinstance(value, Artifact | Message):
         return value.parts
     if isinstance(value, bytes | bytearray):

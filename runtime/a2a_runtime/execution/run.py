@@ -25,6 +25,7 @@ from contextvars import ContextVar
 from enum import Enum, StrEnum
 from math import inf
 from types import CoroutineType
+from typing import Any
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Role
@@ -104,6 +105,15 @@ class RunOutcome:
     delay_seconds: float = 0.0
 
 
+@struct
+class BegunCall:
+    """A call of a handler that began before there was a task, with its context and writer."""
+
+    context: TaskContext
+    writer: TaskWriter
+    result: asyncio.Task[object]
+
+
 class TaskRun:
     """A task whose handler runs in this process."""
 
@@ -111,11 +121,17 @@ class TaskRun:
     end: State | str = "released"
     """State in which the run has left its task; or ``released``, ``suspended``, ``replaced``."""
 
-    def __init__(self, dependencies: RunDependencies, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
+    def __init__(
+        self, dependencies: RunDependencies, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message, begun: BegunCall | None = None
+    ) -> None:
         self.skill, self._clock, self._settings = skill, dependencies.clock, dependencies.settings
         self.deadline = inf if skill.timeout is None else self._clock.monotonic() + skill.timeout
-        self.writer = TaskWriter(dependencies, claimed.stored)
-        self.context = TaskContext(dependencies, caller, claimed, self.writer, message, self.deadline)
+        self._begun = begun
+        if begun is None:
+            self.writer = TaskWriter(dependencies, claimed.stored)
+            self.context = TaskContext(dependencies, caller, claimed, self.writer, message, self.deadline)
+        else:
+            self.writer, self.context = begun.writer, begun.context
         self.context.can_ask, self.context.accepts_messages = skill.can_ask, skill.accepts_messages
         self.stop_reason: StopReason | None = None
         self.stop_requested_at = 0.0
@@ -127,6 +143,11 @@ class TaskRun:
         if claimed.stored.cancel_requested:
             self.request_stop(StopReason.CANCEL)
         self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._run(reason))
+
+    @property
+    def tasks(self) -> tuple[asyncio.Task[Any], ...]:
+        """The asyncio tasks of the run: its own, and that of a handler that began before it."""
+        return (self.task,) if self._begun is None else (self.task, self._begun.result)
 
     def request_stop(self, reason: StopReason) -> None:
         """Stop the handler. Only the first request cancels it; a later cancellation replaces a shutdown as the reason."""
@@ -208,6 +229,8 @@ class TaskRun:
                 outcome = RunOutcome(State.FAILED, self.context.reply(HANDLER_FAILED))
         finally:
             self._phase = RunPhase.ENDING
+            if self._begun is not None:
+                self._begun.result.cancel()  # a no-op, unless it was stopped before it was awaited
         if self.stop_reason is not None:
             outcome = self._stop_outcome(outcome) or outcome
         return outcome or RunOutcome(None)
@@ -219,7 +242,7 @@ class TaskRun:
                 return None
         self._phase = RunPhase.HANDLER
         current_run.set((self.skill, self.writer.stored))
-        result = await call_handler(self.skill, self.context, self._write_chunk)
+        result = await (call_handler(self.skill, self.context, self._write_chunk) if self._begun is None else self._begun.result)
         if is_job(result):
             result = await self._run_job(result)
         if result is None:
@@ -246,10 +269,7 @@ class TaskRun:
         await self.context.status(text, progress=progress.fraction)
 
     async def _write_chunk(self, value: object) -> None:
-        if isinstance(value, Message):
-            await self.context.set_status(value)
-        else:
-            await self.writer.write_artifact(results.to_artifact(value, is_lossy=self.skill.expose_errors))
+        await write_chunk(self.skill, self.context, self.writer, value)
 
     def _stop_outcome(self, outcome: RunOutcome | None = None) -> RunOutcome | None:
         """Return the outcome of a stop request; ``None`` without one, and for a handler that has ended before a shutdown."""
@@ -303,6 +323,20 @@ def refuse_restart(skill: Skill, claimed: ClaimedRun, message: Message) -> str |
     if not skill.restartable and claimed.stored.state is State.WORKING:
         return NOT_RESTARTABLE
     return TOO_MANY_RESTARTS if claimed.crashes > skill.max_restarts else None
+
+
+async def write_chunk(skill: Skill, context: TaskContext, writer: TaskWriter, value: object) -> None:
+    """Write a value that a handler has yielded: a message as a status, anything else as a chunk of the result."""
+    if isinstance(value, Message):
+        await context.set_status(value)
+        return
+    is_last = isinstance(value, results.LastChunk)
+    artifact = results.to_artifact(value.value if isinstance(value, results.LastChunk) else value, is_lossy=skill.expose_errors)
+    if artifact.artifact_id in writer.complete_artifacts:
+        raise ValueError(f"artifact {artifact.artifact_id!r}: already complete; yield its chunks before LastChunk, or use another artifact")
+    await writer.write_artifact(artifact, last_chunk=is_last)
+    if is_last:
+        writer.complete_artifacts.add(artifact.artifact_id)
 
 
 async def call_handler(skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]) -> object:

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from random import shuffle
+from typing import Any
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
@@ -37,7 +38,7 @@ from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.loop_watch import LoopWatch
 from a2a_runtime.execution.providers import ProviderGraph
 from a2a_runtime.execution.replay import RequestInfo
-from a2a_runtime.execution.run import MISSING_MESSAGE, StopReason, TaskRun
+from a2a_runtime.execution.run import MISSING_MESSAGE, BegunCall, StopReason, TaskRun
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.stores.base import RunQueue
@@ -114,7 +115,7 @@ class InProcessRunner:
         self._dependencies, self._skills = dependencies, skills
         self._store, self._clock, self._settings = dependencies.store, dependencies.clock, dependencies.settings
         self._running: dict[str, TaskRun] = {}
-        self._abandoned: set[asyncio.Task[None]] = set()
+        self._abandoned: set[asyncio.Task[Any]] = set()
         self._finishing: dict[str, asyncio.Task[None]] = {}  # end the tasks of abandoned handlers
         self._unknown_skill_tasks: set[str] = set()
         self._resuming: set[str] = set()
@@ -187,9 +188,9 @@ class InProcessRunner:
             if run.writer.stored.scope.surface == surface:
                 self._abandon(key)
 
-    def launch(self, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message) -> None:
-        """Run a task that this process has claimed."""
-        key, run = claimed.stored.key, TaskRun(self._dependencies, skill, claimed, caller, message)
+    def launch(self, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message, begun: BegunCall | None = None) -> None:
+        """Run a task that this process has claimed; ``begun``: its handler is running."""
+        key, run = claimed.stored.key, TaskRun(self._dependencies, skill, claimed, caller, message, begun)
         self._running[key] = run
         if self._dependencies.metrics is not None:
             run.began_at = self._clock.monotonic()
@@ -352,7 +353,9 @@ class InProcessRunner:
 
     def _abandon(self, key: str) -> None:
         run = self._running.pop(key)
-        self._abandoned.add(run.task)
+        for task in run.tasks:
+            self._abandoned.add(task)
+            task.add_done_callback(self._abandoned.discard)
         finishing = asyncio.create_task(run.abandon())
         self._finishing[key] = finishing
         finishing.add_done_callback(partial(self._on_finished, key))
@@ -366,7 +369,7 @@ class InProcessRunner:
             await asyncio.wait([run.task for run in self._running.values()], timeout=timeout_seconds)
 
 
-def detach_task(task: asyncio.Task[None]) -> None:
+def detach_task(task: asyncio.Task[Any]) -> None:
     """Exclude a task that ignores its cancellation from the shutdown of the event loop and of the interpreter.
 
     A loop that is closed cancels its tasks and waits for them, possibly for ever: it does not know an unregistered task. An interpreter that exits

@@ -26,10 +26,11 @@ Handler: TypeAlias = Callable[Concatenate[TaskContext, ...], object]
 
 
 class ReplyKind(StrEnum):
-    """Reply of a skill: a task that can be followed, or one message and no task."""
+    """Reply of a skill: a task that can be followed, one message and no task, or either, as each call needs it (``execution.begun``)."""
 
     TASK = "task"
     MESSAGE = "message"
+    EITHER = "either"
 
 
 class HandlerKind(StrEnum):
@@ -80,7 +81,7 @@ class Skill:
             object.__setattr__(self, "runs_on", Placement(self.runs_on))
         if self.worker.retry.retries and not self.restartable:
             raise ValueError(f"skill {self.id!r}: a skill that must not be restarted cannot be retried; remove retries, or restartable")
-        if self.runs_on is Placement.WORKERS and self.answers is ReplyKind.MESSAGE:
+        if self.runs_on is Placement.WORKERS and self.answers is not ReplyKind.TASK:
             raise TypeError(f"skill {self.id!r}: a skill on workers needs a task; use answers='task', or remove runs_on")
 
     def is_deferred(self, default: str) -> bool:

@@ -40,11 +40,16 @@ class TaskWriter:
         self._epoch = stored.epoch
         self._lock = asyncio.Lock()
         self._replaced_artifacts: set[str] = set()
+        self.complete_artifacts: set[str] = set()
+        """Artifacts whose last chunk was yielded."""
         self._is_revoked = False
 
     def revoke(self) -> None:
         """Refuse all writes of the handler from now on, also one that waits for the store; only ``finish`` and ``release`` remain."""
         self._is_revoked = True
+
+    async def require_task(self) -> None:
+        """Wait until the task exists; here it always does."""
 
     async def mark_working(self) -> None:
         """Set the task to working; a no-op if it already is."""

@@ -39,6 +39,7 @@ from a2a_runtime.clock import to_datetime
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.follow_ups import AcceptedMessage
 from a2a_runtime.execution.run import JOB_LOST, STATUS_UNAVAILABLE
+from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.mesh.events import FAILED, WORKING, EventProjection, flatten_parts, follow_task, project_task
 from a2a_runtime.mesh.sent import keep_sent
 from a2a_runtime.service.context import CallContext, ServiceBase
@@ -177,6 +178,10 @@ def check_surface(surface: Surface) -> None:
         raise ValueError(
             f"{name}: skill {skill.id!r} asks questions, and the mesh dialect has no way to answer them; "
             f"add another dialect to the surface, or set asks=False if the skill does not ask"
+        )
+    if surface.dialects == _ONLY_MESH and skill.skill.answers is ReplyKind.EITHER:
+        raise ValueError(
+            f"{name}: skill {skill.id!r} has answers='either', and the mesh dialect has tasks only; use answers='task', or add another dialect"
         )
     if surface.dialects == _ONLY_MESH and skill.skill.accepts_messages:
         raise ValueError(f"{name}: skill {skill.id!r} accepts messages, and the mesh dialect sends none to tasks; add another dialect to the surface")

@@ -98,6 +98,8 @@ class MessageOperations(ServiceBase):
         if command.push_config is not None:
             wire_id = self._ids.new()
             new = replace(new, wire_id=wire_id, push_config=self._encrypt_config(command.push_config, command.scope, wire_id))
+        if skill.skill.answers is ReplyKind.EITHER and not (command.return_immediately or command.push_config or command.idempotency_key):
+            return await self._engine.begin(command.scope, new, context.caller)
         accepted = await self._engine.start(command.scope, new, context.caller)
         if not accepted.is_new and not await is_allowed(context, GET_TASK, accepted.stored.task.model):
             raise TaskNotFoundError(details={"task_id": accepted.stored.wire_id})
