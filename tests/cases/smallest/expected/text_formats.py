@@ -10,7 +10,8 @@
     Base16Text    bytes      contentEncoding base16
     BinaryText    bytes      binary: the UTF-8 of the text
 
-Written again, such a value is the text that it was read from, character by character; one that was made in Python has the usual text.
+Written again, such a value is the text that it was read from, character by character; one that was made in Python has the usual text. JSON Schema
+asserts no encoding: a text that is not of its encoding is accepted, and its bytes are its UTF-8.
 """
 
 from __future__ import annotations
@@ -147,7 +148,21 @@ _WHITE_SPACE: Final = re.compile(r"[ \t\r\n]+")
 def _parse_base64(text: str) -> TextBytes:
     """Decode either alphabet, with or without padding."""
     plain = _WHITE_SPACE.sub("", text).rstrip("=").replace("-", "+").replace("_", "/")
-    return TextBytes(b64decode(plain + "=" * (-len(plain) % 4), validate=True))
+    try:
+        return TextBytes(b64decode(plain + "=" * (-len(plain) % 4), validate=True))
+    except ValueError:
+        return _parse_binary(text)
+
+
+def _parse_base16(text: str) -> TextBytes:
+    try:
+        return TextBytes(bytes.fromhex(text))
+    except ValueError:
+        return _parse_binary(text)
+
+
+def _parse_binary(text: str) -> TextBytes:
+    return TextBytes(text.encode("utf-8", "surrogatepass"))
 
 
 def _render_base64(value: bytes) -> str:
@@ -164,5 +179,5 @@ TimeText: TypeAlias = Annotated[time, TextFormat(time, "time", _parse_time, _ren
 DurationText: TypeAlias = Annotated[timedelta, TextFormat(timedelta, "duration", _parse_duration, _render_duration)]
 UuidText: TypeAlias = Annotated[UUID, TextFormat(UUID, "uuid", TextUuid, str)]
 Base64Text: TypeAlias = Annotated[bytes, TextFormat(bytes, "byte", _parse_base64, _render_base64)]
-Base16Text: TypeAlias = Annotated[bytes, TextFormat(bytes, "base16", lambda text: TextBytes(bytes.fromhex(text)), bytes.hex)]
-BinaryText: TypeAlias = Annotated[bytes, TextFormat(bytes, "binary", lambda text: TextBytes(text.encode("utf-8", "surrogatepass")), _render_binary)]
+Base16Text: TypeAlias = Annotated[bytes, TextFormat(bytes, "base16", _parse_base16, bytes.hex)]
+BinaryText: TypeAlias = Annotated[bytes, TextFormat(bytes, "binary", _parse_binary, _render_binary)]
