@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -30,6 +31,8 @@ ADDRESS = "http://agent.example"
 SECOND = 1_000_000_000
 _YEAR_2096 = 4_000_000_000
 _DAYS = 10_000
+_GRPC_ADDRESS = re.compile(r'"127\.0\.0\.1:[0-9]+"')
+"""Address on a card for gRPC: the port is any free one."""
 _ROUNDS = 200
 _SECONDS = 30
 _RANDOM_BYTES_OF_AN_ID = (8, 16)
@@ -153,7 +156,7 @@ class Recorder:
         text = "\n".join(line for exchange in self.exchanges for line in exchange.lines())
         for found, placeholder in self.replaced.items():
             text = text.replace(found, placeholder)
-        return text
+        return _GRPC_ADDRESS.sub(r'"127.0.0.1:PORT"', text)
 
 
 @asynccontextmanager
