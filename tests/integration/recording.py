@@ -31,7 +31,7 @@ ADDRESS = "http://agent.example"
 SECOND = 1_000_000_000
 _YEAR_2096 = 4_000_000_000
 _DAYS = 10_000
-_GRPC_ADDRESS = re.compile(r'"127\.0\.0\.1:[0-9]+"')
+_GRPC_ADDRESS = re.compile(r'(?<=")([a-z]*:?/{0,2})127\.0\.0\.1:[0-9]+(?=")')
 """Address on a card for gRPC: the port is any free one."""
 _ROUNDS = 200
 _SECONDS = 30
@@ -156,7 +156,7 @@ class Recorder:
         text = "\n".join(line for exchange in self.exchanges for line in exchange.lines())
         for found, placeholder in self.replaced.items():
             text = text.replace(found, placeholder)
-        return _GRPC_ADDRESS.sub(r'"127.0.0.1:PORT"', text)
+        return _GRPC_ADDRESS.sub(r"\g<1>127.0.0.1:PORT", text)
 
 
 @asynccontextmanager
