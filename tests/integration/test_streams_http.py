@@ -175,9 +175,9 @@ def test_line_ends_in_texts_are_escaped(talker: DialectClient) -> None:
 
 
 def test_an_error_before_the_first_event_is_a_plain_response(talker: DialectClient) -> None:
-    """An unknown task or an invalid cursor."""
+    """An unknown task or an invalid cursor; 0.3 over JSON-RPC wants a stream of one event."""
     refused = talker.call_raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="nobody"))
-    assert refused.headers["content-type"] == "application/json"
+    assert refused.headers["content-type"] == ("text/event-stream" if talker.dialect_binding == V0_3_JSONRPC else "application/json")
     for last_event_id in ("three", "1000"):
         wrong = talker.call_raw(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=talker.task("x").id), last_event_id=last_event_id)
         assert '"field":"Last-Event-ID"' in wrong.text

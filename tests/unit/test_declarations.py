@@ -48,7 +48,7 @@ def test_two_skills_of_one_id_are_refused() -> None:
 
 def test_unknown_options_of_a_skill_are_refused() -> None:
     """The error lists all of them, and the known ones."""
-    with pytest.raises(TypeError, match=r"skill 'x': unknown options restartible, tagz; known: answers, .* restartable, .* tags, timeout"):
+    with pytest.raises(TypeError, match=r"skill 'x': unknown options restartible, tagz; known: accepts_messages, .* restartable, .* tags, timeout"):
         two_skills().skill("x", restartible=False, tagz=["a"])(len)  # type: ignore[call-arg]  # the mistake that is meant
 
 

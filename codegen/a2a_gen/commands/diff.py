@@ -103,13 +103,18 @@ def _read_compat() -> Compat:
 
 def find_schema_folder() -> Path:
     """Return the folder of an agent project, or the folder of the schemas of any other."""
-    root = find_root(Path.cwd())
-    return root if root is not None and (root / "a2a.toml").is_file() else find_project(Path.cwd()).schema
+    return _find_agent() or find_project(Path.cwd()).schema
 
 
 def has_plain_schemas() -> bool:
     """Return true if this project is a folder of plain schemas, which may be YAML too."""
-    return find_project(Path.cwd()).kind == "models"
+    return _find_agent() is None and find_project(Path.cwd()).kind == "models"
+
+
+def _find_agent() -> Path | None:
+    """Find the folder of an agent project; its other tables may be wrong, or still missing."""
+    root = find_root(Path.cwd())
+    return root if root is not None and (root / "a2a.toml").is_file() else None
 
 
 def show_outcome(outcome: CompareOutcome, form: str) -> None:

@@ -15,7 +15,7 @@ from a2a_gen.entry import main
 
 EXAMPLE = ROOT / "examples" / "report"
 MADE = ("src/report_agent/contract/", "a2a-gen.lock")
-LEFT_BEHIND = ("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache")
+LEFT_BEHIND = (".a2a-gen", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 
 
 def test_the_example_equals_the_output_of_init() -> None:
