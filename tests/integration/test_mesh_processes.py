@@ -73,7 +73,7 @@ def test_a_producer_registers_and_deregisters(port: int, stop: signal.Signals) -
             assert (row.facts["agent_type"], row.facts["name"], row.facts["http_host"]) == ("a2a", "restarting-producer", "127.0.0.1")
             eventually(lambda: client.get("/agents/report/.well-known/agent.json").json()["url"] == f"{PREFIX}/agents/report")
             eventually(lambda: any(each.startswith("HEAD /heartbeat/") for each in registry.requests))
-            assert client.get("/health").json() == {"status": "healthy", "registry": "known"}
+            assert client.get("/health").json().items() >= {"status": "healthy", "registry": "known"}.items()
             assert registry.list_surfaces()["surfaces"][0]["skill_id"] == "report"
             process.send_signal(stop)
             process.wait(15)
@@ -86,7 +86,7 @@ def test_a_producer_serves_without_its_registry(port: int) -> None:
     with producer(port, "memory", A2A_REGISTRY_URL="http://127.0.0.1:9") as (_, client):
         assert client.get("/ready").status_code == 200
         assert text_of(Consumer(client, "/agents/report").task("tasks/send", message=message("x"))) == "x done"
-        assert client.get("/health").json() == {"status": "healthy", "registry": "unknown"}
+        assert client.get("/health").json().items() >= {"status": "healthy", "registry": "unknown"}.items()
 
 
 @pytest.mark.requirement("mesh", "G3", "R3", "R4", "D25")

@@ -50,9 +50,12 @@ async def test_a_registry_that_drips_is_given_up() -> None:
                 await writer.drain()
                 await asyncio.sleep(0.02)
         writer.close()
+        gone.set()
 
+    gone = asyncio.Event()
     server = await asyncio.start_server(drip, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server, aclosing(RegistryClient(url, answer_seconds=0.2)) as registry:
         response = await registry.register(AgentRegistration(agent_id="an-agent", tools=[]))
+        await gone.wait()
     assert (response.result, response.reason) == (HeartbeatResult.UNAVAILABLE, "no complete answer in 0.2 s")
