@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 from uuid import uuid4
 
 from a2a_contract.base import JSON_NULL, JsonObject
@@ -52,6 +52,14 @@ class RemoteTool:
     """The schema of the skill; ``None``: plain text."""
 
 
+class _CheckedTool(NamedTuple):
+    """A tool with the validators of its schemas, which are compiled once."""
+
+    tool: RemoteTool
+    parameters: SchemaValidator
+    input: SchemaValidator | None
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
     """A file in a result: its bytes, or the URL where it is."""
@@ -74,20 +82,15 @@ class RemoteResult:
 class RemoteTools(SkillClient):
     """The skills of one agent as tools; the arguments are those of ``A2AClient``."""
 
-    _tools: Mapping[str, RemoteTool] | None = None
+    _tools: Mapping[str, _CheckedTool] | None = None
 
     async def list_tools(self, *, refresh: bool = False) -> Sequence[RemoteTool]:
         """List the skills on the card as tools. Schemas are read from the agent itself; ``refresh`` reads all of it again."""
-        if self._tools is None or refresh:
-            card = await self.untyped.get_card(refresh=refresh)
-            self._tools = {tool.name: tool for tool in [await self._to_tool(card, skill) for skill in card.skills]}
-            if len(self._tools) < len(card.skills):
-                raise ValueError(f"{card.name}: two skills have names that are one as tools; call the agent with A2AClient")
-        return [*self._tools.values()]
+        return [each.tool for each in (await self._load_tools(refresh=refresh)).values()]
 
     async def call(self, name: str, arguments: Mapping[str, object], **options: Unpack[CallOptions]) -> RemoteResult:
         """Call a tool. Arguments that do not match its schema are an ``InvalidParamsError`` with the field errors."""
-        tools = {tool.name: tool for tool in await self.list_tools()}
+        tools = await self._load_tools()
         if name not in tools:
             raise ValueError(f"tool {name!r}: unknown; known: {', '.join(tools) or 'none'}")
         message = Message(
@@ -95,7 +98,7 @@ class RemoteTools(SkillClient):
             role=Role.USER,
             context_id=options.get("context_id"),
             parts=[_build_part(tools[name], arguments)],
-            metadata=build_skill_metadata(tools[name].skill_id),
+            metadata=build_skill_metadata(tools[name].tool.skill_id),
         )
         return build_result(await self._finish(message, options))
 
@@ -107,10 +110,20 @@ class RemoteTools(SkillClient):
         """Read the question that a task waits with."""
         return parse_question(await self.untyped.get(task_id))
 
-    async def _to_tool(self, card: AgentCard, skill: AgentSkill) -> RemoteTool:
+    async def _load_tools(self, *, refresh: bool = False) -> Mapping[str, _CheckedTool]:
+        if self._tools is None or refresh:
+            card = await self.untyped.get_card(refresh=refresh)
+            tools = {each.tool.name: each for each in [await self._to_tool(card, skill) for skill in card.skills]}
+            if len(tools) < len(card.skills):
+                raise ValueError(f"{card.name}: two skills have names that are one as tools; call the agent with A2AClient")
+            self._tools = tools
+        return self._tools
+
+    async def _to_tool(self, card: AgentCard, skill: AgentSkill) -> _CheckedTool:
         schema = await self._fetch_schema(card, skill.id)
         name = _NAME_CHARACTERS.sub("_", skill.id)[:_MAX_NAME_LENGTH]
-        return RemoteTool(name, skill.description or skill.name, _build_parameters(schema), skill.id, schema)
+        tool = RemoteTool(name, skill.description or skill.name, _build_parameters(schema), skill.id, schema)
+        return _CheckedTool(tool, SchemaValidator(tool.parameters), None if schema is None else SchemaValidator(schema))
 
     async def _fetch_schema(self, card: AgentCard, skill_id: str) -> JsonObject | None:
         extensions = [each for each in card.capabilities.extensions or () if each.uri == EXTENSION_URI]
@@ -131,15 +144,16 @@ def _build_parameters(schema: JsonObject | None) -> JsonObject:
     return {"type": "object", "properties": {INPUT_PARAMETER: schema}, "required": [INPUT_PARAMETER], "additionalProperties": False}
 
 
-def _build_part(tool: RemoteTool, arguments: Mapping[str, object]) -> Part:
+def _build_part(checked: _CheckedTool, arguments: Mapping[str, object]) -> Part:
+    tool = checked.tool
     try:
-        SchemaValidator(tool.parameters).check(dict(arguments))
+        checked.parameters.check(dict(arguments))
     except SchemaMismatchError as error:
         raise InvalidParamsError(f"arguments: do not match the parameters of {tool.name}", fields=error.fields) from error
-    if tool.input_schema is None:
+    if checked.input is None:
         return Part(text=str(arguments[TEXT_PARAMETER]))
     is_wrapped = tool.parameters is not tool.input_schema
-    return wrap_payload(arguments[INPUT_PARAMETER] if is_wrapped else dict(arguments), SchemaValidator(tool.input_schema))
+    return wrap_payload(arguments[INPUT_PARAMETER] if is_wrapped else dict(arguments), checked.input)
 
 
 def build_result(answer: Task | Message) -> RemoteResult:
