@@ -7,8 +7,7 @@ import contextvars
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
-from functools import partial
+from types import CoroutineType
 from typing import Generic, TypeVar
 
 from a2a_runtime.clock import Clock
@@ -100,20 +99,43 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
     """Call a blocking function in a thread of its own.
 
     Not in a pool: a handler may block for minutes, and one that never returns must neither delay other handlers nor keep the process alive.
+    A coroutine that it returns after the caller is gone is closed: nothing awaits it any more.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()
     inherited = contextvars.copy_context()
 
+    def deliver(result: object, error: BaseException | None) -> None:
+        if done.done():
+            _close_coroutine(result)
+        elif error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
     def work() -> None:
+        result: object = None
+        error: BaseException | None = None
         try:
-            finish = partial(done.set_result, inherited.run(function, argument))
+            result = inherited.run(function, argument)
         except StopIteration:
-            finish = partial(done.set_exception, RuntimeError("a handler raised StopIteration"))
-        except BaseException as error:  # noqa: BLE001  # the edge of a thread: the caller gets every exception
-            finish = partial(done.set_exception, error)
-        with suppress(RuntimeError):  # the event loop is closed: the caller is gone
-            loop.call_soon_threadsafe(lambda: done.done() or finish())
+            error = RuntimeError("a handler raised StopIteration")
+        except BaseException as raised:  # noqa: BLE001  # the edge of a thread: the caller gets every exception
+            error = raised
+        try:
+            loop.call_soon_threadsafe(deliver, result, error)
+        except RuntimeError:  # the event loop is closed: the caller is gone
+            _close_coroutine(result)
 
     threading.Thread(target=work, name="a2a-handler", daemon=True).start()
-    return await done
+    try:
+        return await done
+    except asyncio.CancelledError:
+        if done.done() and not done.cancelled() and done.exception() is None:  # canceled after the result came, before it was taken
+            _close_coroutine(done.result())
+        raise
+
+
+def _close_coroutine(result: object) -> None:
+    if isinstance(result, CoroutineType):
+        result.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 
 import pytest
@@ -42,3 +43,31 @@ async def test_an_abandoned_function_delays_no_shutdown() -> None:
         await call
     assert all(thread.daemon for thread in threading.enumerate() if thread.name == "a2a-handler")
     stop.set()
+
+
+@pytest.mark.parametrize("canceled", ["while it runs", "after it returned", "before the result is taken"])
+async def test_a_coroutine_of_an_abandoned_function_is_closed(canceled: str) -> None:
+    """A plain function that returns a coroutine to a caller that was canceled leaves none that was never awaited."""
+    go, returned = threading.Event(), threading.Event()
+    coroutine = asyncio.sleep(1000)
+
+    def function(_: object) -> object:
+        go.wait(10)
+        returned.set()
+        return coroutine
+
+    call = asyncio.ensure_future(run_in_thread(function, None))
+    await asyncio.sleep(0)
+    if canceled == "while it runs":
+        call.cancel()
+    go.set()
+    while any(thread.name == "a2a-handler" for thread in threading.enumerate()):
+        returned.wait(10)
+        threading.Event().wait(0.001)  # the event loop does not run meanwhile
+    if canceled == "before the result is taken":
+        await asyncio.sleep(0)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await asyncio.sleep(0)
+    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
