@@ -45,7 +45,7 @@ class SchemaMaker:
         if self.random.random() < 0.05:
             root["$defs"]["one"] = {"$dynamicAnchor": "node", **self._make_object(1)}
             root["$defs"]["two"] = {"type": "array", "items": {"$dynamicRef": "#node"}}
-        if self.random.random() < 0.05:
+        elif self.random.random() < 0.05:
             root["$defs"]["one"] = {"$anchor": "one", **self._make_object(1)}
             root["allOf"] = [{"$ref": "#one"}]
         return {"$schema": DRAFT, **root}
