@@ -17,12 +17,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from math import inf
 
-from a2a_contract.base import Encoded
 from a2a_contract.errors import InvalidAgentResponseError, UnavailableError
-from a2a_contract.lifecycle import INITIAL
-from a2a_contract.v1_0 import Message, Task
+from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller, TaskScope
-from a2a_runtime.clock import to_datetime
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.follow_ups import AcceptedMessage
@@ -31,6 +28,7 @@ from a2a_runtime.execution.run import BegunCall, call_handler, write_chunk
 from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
+from a2a_runtime.stores.changes import build_first_version
 from a2a_runtime.stores.models import ClaimedRun, NewTask, StoredTask, TaskChange
 
 log = logging.getLogger(__name__)
@@ -77,7 +75,7 @@ class BegunHandler:
 
     def __init__(self, dependencies: RunDependencies, skill: Skill, scope: TaskScope, new: NewTask, caller: Caller) -> None:
         self.wire_id = new.wire_id or dependencies.ids.new()
-        planned = _plan_task(scope, new, self.wire_id, dependencies.clock.millis())
+        planned = build_first_version(scope, new, key="", wire_id=self.wire_id, task=b"{}", millis=dependencies.clock.millis())
         self.skill, self.writer = skill, DeferredWriter(dependencies, planned)
         deadline = inf if skill.timeout is None else dependencies.clock.monotonic() + skill.timeout
         records = () if new.record is None else (new.record,)
@@ -130,24 +128,3 @@ class BegunHandler:
 
     async def _write_chunk(self, value: object) -> None:
         await write_chunk(self.skill, self.context, self.writer, value)
-
-
-def _plan_task(scope: TaskScope, new: NewTask, wire_id: str, at: int) -> StoredTask:
-    """Plan the task as it will be when it is created; its key is not known yet."""
-    return StoredTask(
-        key="",
-        wire_id=wire_id,
-        context_id=new.context_id,
-        scope=scope,
-        skill=new.skill,
-        dialect=new.dialect,
-        state=INITIAL,
-        version=1,
-        last_seq=1,
-        epoch=1,
-        process=new.process,
-        cancel_requested=False,
-        updated_at=to_datetime(at),
-        task=Encoded.raw(Task, b"{}"),
-        hidden_skills=new.hidden_skills,
-    )

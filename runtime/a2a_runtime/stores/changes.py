@@ -65,24 +65,29 @@ class NewTaskRows:
 
     def build_result(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Build the task from these rows, without reading it back."""
-        stored = StoredTask(
-            key=self.key,
-            wire_id=self.wire_id,
-            context_id=new.context_id,
-            scope=scope,
-            skill=new.skill,
-            dialect=new.dialect,
-            state=INITIAL,
-            version=1,
-            last_seq=1,
-            epoch=0 if new.process is None else 1,
-            process=new.process,
-            cancel_requested=False,
-            updated_at=to_datetime(self.created_millis),
-            task=Encoded.raw(Task, self.task),
-            hidden_skills=tuple(new.hidden_skills),
-        )
+        stored = build_first_version(scope, new, key=self.key, wire_id=self.wire_id, task=self.task, millis=self.created_millis)
         return CreateResult(stored, is_new=True, events=(LoggedEvent(1, self.event, INITIAL),))
+
+
+def build_first_version(scope: TaskScope, new: NewTask, *, key: str, wire_id: str, task: bytes, millis: int) -> StoredTask:
+    """Build the task as it is when it is created."""
+    return StoredTask(
+        key=key,
+        wire_id=wire_id,
+        context_id=new.context_id,
+        scope=scope,
+        skill=new.skill,
+        dialect=new.dialect,
+        state=INITIAL,
+        version=1,
+        last_seq=1,
+        epoch=0 if new.process is None else 1,
+        process=new.process,
+        cancel_requested=False,
+        updated_at=to_datetime(millis),
+        task=Encoded.raw(Task, task),
+        hidden_skills=tuple(new.hidden_skills),
+    )
 
 
 @struct
