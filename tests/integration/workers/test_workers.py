@@ -16,6 +16,7 @@ from litestar.middleware import AbstractAuthenticationMiddleware, Authentication
 from litestar.testing import TestClient
 
 from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth import host_user
 from a2a_runtime.errors import UnsupportedStoreError, WorkerConfigError
@@ -305,6 +306,25 @@ async def test_other_stores_and_missing_tables_are_refused_at_start(postgres_dat
     await upgrade(url)
     with pytest.raises(UnsupportedStoreError, match=r"no tables for workers; run `pip install 'a2a-gen\[workers\]'` and `a2a-gen db upgrade`"):
         async with run_agent(skill, store=PostgresStore(url)):
+            pass
+
+
+async def test_skills_that_decide_in_each_call_stay_in_the_process(make_store: MakeStore) -> None:
+    """Also where settings place skills on workers: their caller waits for a message. A task of theirs, and its later runs, stay there too."""
+    agent = Agent("a")
+
+    @agent.skill("file", answers="either")
+    async def file(ctx: TaskContext) -> str:
+        return ctx.text if ctx.text == "hello" else (await ctx.ask("Where?")).text
+
+    surface = Surface(agent, "/agent")
+    async with AgentRuntime([surface], make_store(), ON_WORKERS) as web, asyncio.timeout(30):
+        one = InProcessAgent(web.engine, "file", CALLER.task_scope(surface.storage_key), CALLER)
+        new = NewTask("c", build_user_message("hello"), "file", "v1_0")
+        assert isinstance(await web.engine.begin(one.scope, new, CALLER), Message)
+        assert artifact_texts(await one.answer(await one.send("bill"), "here")) == {"result": ["here"]}
+    with pytest.raises(WorkerConfigError, match="no skill runs on workers"):
+        async with run_worker(AgentRuntime([surface], make_store(), ON_WORKERS, is_worker=True)):
             pass
 
 

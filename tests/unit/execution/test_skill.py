@@ -80,6 +80,8 @@ def test_the_kind_of_a_handler_is_detected(handler: object, style: HandlerKind) 
         (lambda: Skill("s", plain, timeout=0), "timeout"),
         (lambda: Skill("s", plain, answers="both"), "both"),
         (lambda: Skill("s", stream, answers="message"), "needs a task"),
+        (lambda: Skill("s", plain, answers="message", runs_on="workers"), "a skill on workers needs a task; use answers='task', or remove runs_on"),
+        (lambda: Skill("s", plain, answers="either", runs_on="workers"), "a skill on workers needs a task; use answers='task', or remove runs_on"),
         (lambda: Skills(Skill("s", plain), Skill("s", thread)), "registered twice"),
     ],
     ids=[
@@ -92,6 +94,8 @@ def test_the_kind_of_a_handler_is_detected(handler: object, style: HandlerKind) 
         "no time",
         "unknown answer",
         "message from a stream",
+        "message on workers",
+        "either on workers",
         "two of a name",
     ],
 )
