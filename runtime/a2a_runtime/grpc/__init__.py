@@ -1,9 +1,10 @@
 """The gRPC server: a port of a surface, beside HTTP (extra ``grpc``).
 
-    server     grpc.aio with its options, TLS, start and graceful stop
-    calls      the methods of the contract: a call becomes a request of the ``Dispatcher``, its result or its events become messages
-    request    a call as an ``HttpRequest``: metadata as headers, the peer as the client; its error as a status
-    services   health and reflection
+    server         grpc.aio with its options, start and graceful stop
+    certificates   TLS, with files that may change while the server runs
+    calls          the methods of the contract: a call becomes a request of the ``Dispatcher``, its result or its events become messages
+    request        a call as an ``HttpRequest``: metadata as headers, the peer as the client; its error as a status
+    services       health and reflection
 
     call ──► CallRequest ──► Dispatcher.run ──► admit ──► message ──► JSON of the dialect ──► binding ──► invoke, open_stream ──► messages
                                   │

@@ -10,6 +10,7 @@ What ends a call early:
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from a2a_contract.base import Encoded, WireModel
-from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError, ParseError, UnavailableError
+from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError, MethodNotFoundError, ParseError, UnavailableError
 from a2a_contract.protobuf import METHODS
 from a2a_contract.protobuf_values import Method, UnreadableError, UnwritableError, write_message
 from a2a_runtime.grpc.request import CallRequest
@@ -33,6 +34,9 @@ from a2a_runtime.protobuf import EVENT_NUMBERS, MalformedMessageError, number_ev
 # The stubs of grpcio leave the types of messages open.
 
 log = logging.getLogger(__name__)
+
+_DIALECTS = {path.rpartition("/")[0]: each.binding.dialect for path, each in METHODS.items()}
+"""Dialects by the paths of their services."""
 
 
 class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic in its stubs only
@@ -105,9 +109,31 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         return Invocation(binding, _parse(method, data), dispatcher.build_context(call, caller, binding))
 
 
+class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # as above
+    """Refuses every method with the error of the contract: gRPC itself sends a status without details, and counts nothing."""
+
+    def __init__(self, dispatcher: Dispatcher, services: Sequence[str]) -> None:
+        self._dispatcher, self._services = dispatcher, ", ".join(services)
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:  # noqa: ANN401 - as above
+        """Return the handler of a method that no other one serves; it takes calls of any kind."""
+        return grpc.stream_stream_rpc_method_handler(partial(self._refuse, handler_call_details.method))
+
+    async def _refuse(self, path: str, _messages: object, context: ServicerContext[Any, Any]) -> None:
+        call = CallRequest(path, context)
+        call.dialect = _DIALECTS.get(path.rpartition("/")[0]) or self._dispatcher.supported_dialects.fallback(call.version)
+        await self._dispatcher.run(call, self._raise_unknown(), _record_failure)
+        if call.failure is not None:
+            await call.abort(call.failure)
+
+    async def _raise_unknown(self) -> None:
+        raise MethodNotFoundError(fields=(("method", f"does not exist; the services here are {self._services}"),))
+
+
 async def _record_failure(request: HttpRequest, error: Exception) -> None:
     if isinstance(request, CallRequest):
-        request.failure = render_status(to_protocol_error(error), request.dialect)
+        protocol_error = to_protocol_error(error)
+        request.error, request.failure = type(protocol_error), render_status(protocol_error, request.dialect)
 
 
 def _parse(method: Method, data: bytes) -> WireModel:

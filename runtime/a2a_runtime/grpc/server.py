@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-import ssl
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 
-import grpc
 from grpc.aio import Server
 from grpc.aio import server as create_server
 
 from a2a_runtime.errors import ListenError
-from a2a_runtime.grpc.calls import CallEndpoint
+from a2a_runtime.grpc.calls import CallEndpoint, UnknownMethods
+from a2a_runtime.grpc.certificates import CertificateFiles
 from a2a_runtime.grpc.services import HealthService, ReflectionService
 from a2a_runtime.http.dispatcher import Dispatcher
 from a2a_runtime.interfaces import GrpcOptions
@@ -44,6 +42,7 @@ async def _serve_surface(dispatcher: Dispatcher, options: GrpcOptions) -> AsyncG
     server.add_generic_rpc_handlers((endpoint, *((health,) if options.health else ())))
     if options.reflection:
         server.add_generic_rpc_handlers((ReflectionService(endpoint.services),))
+    server.add_generic_rpc_handlers((UnknownMethods(dispatcher, endpoint.services),))  # the last one, because gRPC asks them in their order
     _bind(server, options)
     await server.start()
     log.info("%s: gRPC on %s%s", surface, options.address, "" if options.certificate is None else " with TLS")
@@ -83,23 +82,9 @@ def _bind(server: Server, options: GrpcOptions) -> None:
         if options.certificate is None:
             server.add_insecure_port(options.address)
         else:
-            server.add_secure_port(options.address, _build_credentials(options, options.certificate))
+            server.add_secure_port(options.address, CertificateFiles(options, options.certificate).build_credentials())
     except RuntimeError as error:
         raise ListenError(
             f"gRPC: {options.address} cannot be listened on; stop what runs there, choose another address, "
             "or set reuse_port if several processes of this app share it"
         ) from error
-
-
-def _build_credentials(options: GrpcOptions, certificate: Path) -> grpc.ServerCredentials:
-    """Build the credentials from the files, which are checked first: gRPC says no more than that it failed."""
-    key, authorities = options.private_key or certificate, options.client_authorities
-    try:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        if authorities is not None:
-            context.load_verify_locations(authorities)
-        roots = authorities.read_bytes() if authorities is not None else None
-        return grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())], roots, authorities is not None)
-    except OSError as error:  # of TLS too
-        raise ListenError(f"gRPC: {certificate}: {error}; give files with a certificate, its private key and authorities of clients") from error

@@ -219,7 +219,8 @@ class Dispatcher:
                 await handling
         except ClientDisconnectError:
             is_disconnected = True
-        except asyncio.CancelledError:  # the server stops, and its grace period is over
+        except asyncio.CancelledError:  # the server stops, and its grace period is over; or a client has canceled its call over gRPC
+            is_disconnected = request.binding is ProtocolBinding.GRPC
             if not request.has_started_response:
                 await (send_error or self._send_error)(request, UnavailableError())
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import grpc
 from integration.grpc_overlay import find_free_address
@@ -63,6 +63,12 @@ class CallClient:
         secure = credentials is not None
         self.channel = grpc.aio.secure_channel(address, credentials, arguments) if secure else grpc.aio.insecure_channel(address, arguments)
         self.address, self._metadata = address, dict(metadata or {})
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.channel.close()
 
     async def call(self, name: str, document: Json, metadata: Metadata | None = None, *, package: str = "lf.a2a.v1", timeout: float = 10) -> Json:  # noqa: ASYNC109 - the deadline of the call
         """Call a method, and return the JSON of its result."""
@@ -122,12 +128,8 @@ async def serve_agent(
 ) -> AsyncGenerator[CallClient, None]:
     """Serve an agent in this process, and yield a client of its port."""
     options = options or GrpcOptions(find_free_address())
-    async with run_app(create_app(Surface(agent, grpc=options, **surface), settings=settings)):
-        client = CallClient(options.address)
-        try:
-            yield client
-        finally:
-            await client.channel.close()
+    async with run_app(create_app(Surface(agent, grpc=options, **surface), settings=settings)), CallClient(options.address) as client:
+        yield client
 
 
 def run_app(app: Litestar) -> AsyncTestClient[Litestar]:

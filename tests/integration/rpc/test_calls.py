@@ -7,20 +7,28 @@ import json
 import logging
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 
 import grpc
 import pytest
+from integration.grpc_overlay import find_free_address
 from integration.outcome_agent import EXTENSION, BlockingHandler, build_test_agent
-from integration.rpc.calls import CallError, Failure, build_send, serve_agent
+from integration.rpc.calls import CallClient, CallError, Failure, build_send, run_app, serve_agent
+from litestar import Litestar
+from litestar.testing import AsyncTestClient
+from prometheus_client.parser import text_string_to_metric_families
 
 from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Credentials, Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, KeyLocation, User, digest_key, hash_password
 from a2a_runtime.auth.gate import AuthGate, ChallengeError
 from a2a_runtime.auth.rate_limit import RateLimit, RateLimiter
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.surface import Limits
+from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.surface import Limits, Surface
+from a2a_runtime.testing.agent import FAST_SETTINGS
 
 pytestmark = pytest.mark.anyio
 ADA, BOB = {"authorization": "Bearer ada"}, {"authorization": "Bearer bob"}
@@ -259,13 +267,63 @@ async def test_errors_of_0_3_begin_with_their_names() -> None:
         assert failure.reason == "TASK_NOT_FOUND"
 
 
-async def test_unknown_methods_are_unimplemented() -> None:
-    """Of known and unknown services."""
-    async with serve_agent(build_test_agent()) as client:
-        for path in ("/lf.a2a.v1.A2AService/Nothing", "/nothing.Service/GetTask"):
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/lf.a2a.v1.A2AService/Nothing", "Method not found"),
+        ("/a2a.v1.A2AService/ListTasks", "MethodNotFoundError: Method not found"),
+        ("/nothing.Service/GetTask", "Method not found"),
+        ("nothing", "Method not found"),
+    ],
+)
+async def test_unknown_methods_are_errors_of_the_protocol(path: str, text: str) -> None:
+    """Of known and unknown services, with one answer and with many; with details, and without credentials, because everybody knows them."""
+    async with serve_agent(build_test_agent(), gate=NameGate()) as client:
+        for call in (client.channel.unary_unary(path)(b""), client.channel.unary_stream(path)(b"").read()):
             with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await client.channel.unary_unary(path)(b"")
-            assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+                await call
+            failure = CallError(caught.value).failure
+            assert (failure.code, failure.text, failure.fields) == ("UNIMPLEMENTED", text, ["method"])
+            assert "the services here are lf.a2a.v1.A2AService, a2a.v1.A2AService" in str(failure.details)
+
+
+async def test_calls_are_counted_with_the_labels_of_requests() -> None:
+    """By operation, dialect, binding and outcome; a call that its client has left is disconnected, also when a stream has begun."""
+    settings, options = replace(FAST_SETTINGS, metrics_path="/metrics"), GrpcOptions(find_free_address())
+    app = create_app(Surface(build_test_agent(BlockingHandler()), grpc=options), settings=settings)
+    async with run_app(app) as http, CallClient(options.address) as client:
+        await client.send("x")
+        await client.fail("GetTask", {"id": "unknown"})
+        await client.fail("GetTask", {"name": "tasks/unknown"}, package="a2a.v1")
+        await client.fail("SendMessage", {})
+        await client.fail("SendMessage", build_send("x", "wait"), timeout=0.2)
+        stream = client.stream("SendStreamingMessage", build_send("x", "wait"))
+        await anext(stream)
+        await stream.aclose()
+        with pytest.raises(grpc.aio.AioRpcError):
+            await client.channel.unary_unary("/lf.a2a.v1.A2AService/Nothing")(b"")
+        expected = {
+            ("SendMessage", "v1_0", "ok"),
+            ("none", "v1_0", "InvalidParamsError"),
+            ("SendMessage", "v1_0", "disconnected"),
+            ("SendStreamingMessage", "v1_0", "disconnected"),
+            ("GetTask", "v1_0", "TASK_NOT_FOUND"),
+            ("GetTask", "v0_3_proto", "TASK_NOT_FOUND"),
+            ("none", "v1_0", "MethodNotFoundError"),
+        }
+        async with asyncio.timeout(30):
+            while (found := await read_requests(http)) != dict.fromkeys(expected, 1):
+                assert found.keys() <= expected
+                await asyncio.sleep(0.02)
+
+
+async def read_requests(http: AsyncTestClient[Litestar]) -> dict[tuple[str, str, str], float]:
+    """Read how many calls were counted, by operation, dialect and outcome."""
+    families = text_string_to_metric_families((await http.get("/metrics")).text)
+    samples = [sample for family in families for sample in family.samples if sample.name == "a2a_requests_total"]
+    found = {(each.labels["operation"], each.labels["dialect"], each.labels["outcome"]): each.value for each in samples}
+    assert {each.labels["binding"] for each in samples} <= {"GRPC"}
+    return found
 
 
 async def test_the_extended_card_lists_the_port() -> None:

@@ -176,6 +176,47 @@ async def test_client_certificates_name_the_callers(tmp_path: Path) -> None:
             await client.channel.close()
 
 
+async def test_renewed_certificates_need_no_restart(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """New connections get the files as they are; files that cannot be used are in the log once, and the ones before stay."""
+    old, new = (Authority.at(make_folder(tmp_path / name)) for name in ("old", "new"))
+    used = make_folder(tmp_path / "used")
+    options = GrpcOptions(find_free_address(), certificate=used / "server.pem", client_authorities=used / "authority.pem")
+
+    def install(authority: Authority) -> None:
+        authority.server()
+        for name in ("server.pem", "authority.pem"):
+            (used / name).write_bytes((authority.folder / name).read_bytes())
+
+    async def connect(authority: Authority) -> str:
+        authority.client("box")
+        pem, roots = ((authority.folder / name).read_bytes() for name in ("box.pem", "authority.pem"))
+        async with CallClient(options.address, credentials=grpc.ssl_channel_credentials(roots, pem, pem), use_local_subchannel_pool=1) as client:
+            try:
+                return str((await client.send("x"))["status"]["state"])
+            except CallError as error:
+                return error.failure.code
+
+    install(old)
+    async with serve_agent(build_test_agent(), options, gate=AuthGate(MtlsAuthenticator(callers={"CN=box": Identity("box")}))):
+        assert [await connect(old), await connect(new)] == ["TASK_STATE_COMPLETED", "UNAVAILABLE"]
+        install(new)
+        assert [await connect(old), await connect(new)] == ["UNAVAILABLE", "TASK_STATE_COMPLETED"]
+        (used / "server.pem").write_text("half of a file")
+        assert [await connect(new), await connect(new)] == ["TASK_STATE_COMPLETED"] * 2
+        (used / "server.pem").unlink()
+        assert [await connect(new), await connect(new)] == ["TASK_STATE_COMPLETED"] * 2
+        install(old)
+        assert [await connect(old), await connect(new)] == ["TASK_STATE_COMPLETED", "UNAVAILABLE"]
+    warnings = [each.getMessage() for each in caplog.records if "stay in use" in each.getMessage()]
+    assert [str(used / "server.pem") in each for each in warnings] == [True, True], warnings
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder."""
+    folder.mkdir()
+    return folder
+
+
 async def test_a_wrong_certificate_is_in_the_error_of_the_start(tmp_path: Path) -> None:
     """With its file."""
     (tmp_path / "server.pem").write_text("no certificate")
