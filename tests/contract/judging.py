@@ -13,9 +13,11 @@ from typing import Self
 
 import jsonschema
 from contract.fuzzing import Json, SchemaMaker, as_sent, is_endless
+from contract.shrinking import shrink
 from peers.environments import environment
+from referencing.exceptions import Unresolvable
 
-from a2a_gen.diff.report import CompareOptions, compare
+from a2a_gen.diff.report import CompareOptions, Report, compare
 from a2a_gen.diff.rules.rule import ChangeLevel
 from a2a_gen.diff.sides import ContractSide
 from a2a_gen.diff.usage import Usage
@@ -66,6 +68,34 @@ def build_side(schema: Json) -> ContractSide:
     return ContractSide({"schema.json": Document("schema.json", json.dumps(schema, indent=1), schema)}, "old", is_plain=True)
 
 
+def compare_reading(old: Json, new: Json) -> Report:
+    """Compare two schemas that are read."""
+    return compare(build_side(old), build_side(new), CompareOptions("BACKWARD", frozenset({Usage.READ})))
+
+
+def get_verdict(report: Report) -> str:
+    """Sum a report up: safe, undecided or error."""
+    level = max((finding.level for finding in report.findings), default=ChangeLevel.NONE)
+    return {ChangeLevel.ERROR: "error", ChangeLevel.WARNING: "undecided"}.get(level, "safe")
+
+
+def shrink_unsound(old: dict[str, Json], new: dict[str, Json], document: Json) -> tuple[dict[str, Json], dict[str, Json]]:
+    """Cut what a pair does not need to be no error, although the document is refused."""
+
+    def is_unsound(one: dict[str, Json], other: dict[str, Json]) -> bool:
+        if "$defs" not in one or "$defs" not in other:
+            return False
+        try:
+            for each in (one, other):
+                jsonschema.Draft202012Validator.check_schema(each)
+            is_refused = not is_endless(one) and not is_endless(other) and any(True for _ in list_refused(None, one, other, [document]))
+            return is_refused and get_verdict(compare_reading(one, other)) != "error"
+        except (jsonschema.SchemaError, GeneratorError, Unresolvable):
+            return False
+
+    return shrink(old, new, is_unsound)
+
+
 def is_valid(schema: Json, document: Json) -> bool:
     """Ask python-jsonschema."""
     return jsonschema.Draft202012Validator(schema, format_checker=FORMATS).is_valid(document)
@@ -110,12 +140,11 @@ def try_pairs(seed: int, count: int, *, ajv: Ajv | None) -> Outcome:
 def _try_pair(outcome: Outcome, maker: SchemaMaker, pair: tuple[dict[str, Json], dict[str, Json]], ajv: Ajv | None, *, is_refactoring: bool) -> None:
     old, new = pair
     try:
-        report = compare(build_side(old), build_side(new), CompareOptions("BACKWARD", frozenset({Usage.READ})))
+        report = compare_reading(old, new)
     except GeneratorError:
         outcome.count["refused as too large"] += 1
         return
-    level = max((finding.level for finding in report.findings), default=ChangeLevel.NONE)
-    verdict = {ChangeLevel.ERROR: "error", ChangeLevel.WARNING: "undecided"}.get(level, "safe")
+    verdict = get_verdict(report)
     outcome.count[f"{'equal' if is_refactoring else 'changed'}: {verdict}"] += 1
     if verdict == "error":
         if is_refactoring:

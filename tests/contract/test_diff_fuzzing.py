@@ -7,7 +7,7 @@ import os
 from random import SystemRandom
 
 import pytest
-from contract.judging import Ajv, Outcome, try_pairs
+from contract.judging import Ajv, Outcome, shrink_unsound, try_pairs
 
 pytestmark = pytest.mark.peer
 
@@ -16,9 +16,10 @@ _SOAK_PARTS = 30
 
 
 def report(outcome: Outcome, seed: int) -> str:
-    """Show what must not be, and how to see it again."""
+    """Show what must not be, how to see it again, and the smallest pairs of it."""
     wrong = [json.dumps(each) for each in (*outcome.unsound[:3], *outcome.unconfirmed[:3], *outcome.false_errors[:3])]
-    return "\n".join([f"seed {seed}: {dict(outcome.count)}", *wrong])
+    smallest = [f"smallest: {json.dumps(shrink_unsound(*each))}" for each in outcome.unsound[:3]]
+    return "\n".join([f"seed {seed}: {dict(outcome.count)}", *wrong, *smallest])
 
 
 @pytest.mark.slow

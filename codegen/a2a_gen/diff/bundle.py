@@ -200,7 +200,9 @@ class SchemaBundle:
         return final.members.get("additionalProperties") is not False and bool(self._list_names(final))
 
     def _is_disjoint(self, branches: Sequence[SchemaLocation]) -> bool:
-        """Return true if all branches are objects with different values of one tag, or have different types."""
+        """Return true if all branches are objects with different values of one tag, or have different types; or if there is only one."""
+        if len(branches) == 1:
+            return True
         nodes = [self._follow(each) for each in branches]
         types = [each.members.get("type") for each in nodes]
         if all(isinstance(each, str) for each in types) and len({"number" if each == "integer" else str(each) for each in types}) == len(types):

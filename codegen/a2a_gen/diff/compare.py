@@ -78,6 +78,10 @@ class SchemaEquality:
         references: list[tuple[SchemaLocation, SchemaLocation]] = []
         return references if self._is_equal_at(old, new, references) else None
 
+    def has_same_text(self, old: SchemaLocation, new: SchemaLocation) -> bool:
+        """Return true if two schemas differ at most in what they refer to."""
+        return not self._has_scopes and self._is_equal_at(old, new, [])
+
     def _is_equal_at(self, left: SchemaLocation, right: SchemaLocation, pairs: list[tuple[SchemaLocation, SchemaLocation]]) -> bool:
         try:
             return self._is_equal_json(left.data, right.data, (left, right), pairs)
@@ -209,7 +213,7 @@ class SchemaComparison:
         old, new = self.get_value_set(0, pair.old), self.get_value_set(1, pair.new)
         has_overlaps = old.has_overlaps or new.has_overlaps
         items: list[ComparisonItem] = list(compare_kinds(pair, old, new))
-        for kind in old.alternatives.keys() & new.alternatives.keys():
+        for kind in [each for each in old.alternatives if each in new.alternatives]:
             items.extend(self._compare_kind(pair, old.alternatives[kind], new.alternatives[kind], has_overlaps=has_overlaps))
         changes = tuple(drop_redundant(each for each in items if isinstance(each, SchemaChange)))
         children = tuple(each for each in items if isinstance(each, ChildPair))

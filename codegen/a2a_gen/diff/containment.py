@@ -173,14 +173,13 @@ class ContainmentOracle:
         changed = {index for index, each in enumerate(self._definitions) if not each.is_same}
         for index in changed:
             self._definitions[index].is_same = True
-        equal = frozenset(range(len(self._definitions)))
         pending = set(changed)
         while pending:
             index = pending.pop()
             one, other = self._definitions[index].schemas
             atoms = set(self._definitions[index].parts or ())
             is_equal = self._has_parts_in(index, lambda each: self._definitions[each].is_same) or all(
-                self._is_proven(((one,), (other,)), ContainmentQuestion(side, is_strict=True), equal, atoms) for side in (0, 1)
+                self._is_proven(((one,), (other,)), ContainmentQuestion(side, is_strict=True), frozenset(), atoms) for side in (0, 1)
             )
             for each in atoms:
                 self._definitions[each].users.add(index)

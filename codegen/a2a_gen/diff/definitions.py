@@ -28,7 +28,7 @@ class DefinitionPairs:
 def pair_definitions(comparison: SchemaComparison, *, include_docs: bool = False) -> DefinitionPairs:
     """Pair the definitions of two trees."""
     old, new = (dict(tree.definitions) for tree in comparison.trees)
-    for file in {path for path, pointer in old.keys() ^ new.keys() if not pointer}:
+    for file in sorted({path for path, pointer in old.keys() ^ new.keys() if not pointer}):
         _add_missing_root(comparison.trees, (old, new), file)
     together = [(old.pop(location), new.pop(location)) for location in list(new) if location in old]
     together += _pair_single_files(comparison.trees, (old, new))

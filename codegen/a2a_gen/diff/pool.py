@@ -21,16 +21,22 @@ _NAME_TABLES = ("properties", "dependentRequired", "dependentSchemas", "dependen
 
 def generate_pool(sides: Iterable[tuple[SchemaTree, Iterable[SchemaLocation]]]) -> Iterator[Json]:
     """Generate values from the schemas of both sides and from everything that they refer to."""
+    names, scalars = collect_pool(sides)
+    values = scalars[:_MAX_SCALARS]
+    yield from values
+    yield from _generate_arrays(values)
+    yield from _generate_objects(names[:_MAX_NAMES], [value for value in values if not isinstance(value, dict | list)])
+
+
+def collect_pool(sides: Iterable[tuple[SchemaTree, Iterable[SchemaLocation]]]) -> tuple[list[str], list[Json]]:
+    """Collect the names and the scalars that the schemas of both sides mention."""
     scalars: dict[str, Json] = {}
     names: dict[str, None] = {}
     for tree, schemas in sides:
         for data in _iter_data(tree, schemas):
             names |= dict.fromkeys(_iter_names(data))
             scalars |= {canonical.to_key(value): value for value in _iter_scalars(data)}
-    values = [*scalars.values()][:_MAX_SCALARS]
-    yield from values
-    yield from _generate_arrays(values)
-    yield from _generate_objects([*names][:_MAX_NAMES], [value for value in values if not isinstance(value, dict | list)])
+    return [*names], [*scalars.values()]
 
 
 def _generate_arrays(values: list[Json]) -> Iterator[Json]:

@@ -21,7 +21,7 @@ _MAX_SIZE = 3_000
 _MAX_NODES = 4_000
 _MAX_ITEM_SAMPLES = 12
 _KIND_ORDER = ("null", "boolean", "string", "number", "array", "object")
-_SAMPLES_BY_FORMAT: Mapping[str, str] = {
+SAMPLES_BY_FORMAT: Mapping[str, str] = {
     "date-time": "2025-01-01T00:00:00Z",
     "date": "2025-01-01",
     "time": "00:00:00Z",
@@ -154,7 +154,7 @@ class Sampler:
             yield frozenset()
             return
         for choice in sorted(groups[0], key=lambda each: (name not in each, sorted(each))):
-            rest = [min(group, key=lambda each: (name not in each, len(each))) for group in groups[1:]]
+            rest = [min(group, key=lambda each: (name not in each, len(each), sorted(each))) for group in groups[1:]]
             yield frozenset(chain(choice, *rest))
 
     def _build_object(self, alternative: Alternative, names: set[str], depth: int, document: dict[str, Json]) -> Json:
@@ -189,8 +189,8 @@ def _list_border_sizes(kind: str, alternative: Alternative, other: Alternative |
 
 def _generate_strings(alternative: Alternative, other: Alternative | None) -> Iterator[str]:
     for name in alternative.node.values("format"):
-        if isinstance(name, str) and name in _SAMPLES_BY_FORMAT:
-            yield _SAMPLES_BY_FORMAT[name]
+        if isinstance(name, str) and name in SAMPLES_BY_FORMAT:
+            yield SAMPLES_BY_FORMAT[name]
     patterns = value_set.get_patterns(alternative.node)
     for pattern in sorted(patterns):
         for text in generate_matches(pattern):

@@ -294,9 +294,8 @@ def find_tag_values(branch: SchemaNode) -> dict[str, tuple[str, ...]]:
     required = {str(name) for names in branch.values("required") if isinstance(names, list) for name in names}
     found: dict[str, tuple[str, ...]] = {}
     for properties in branch.values("properties"):
-        for name in required & set(properties if isinstance(properties, dict) else ()):
-            member = properties[name] if isinstance(properties, dict) else None
-            if isinstance(member, dict) and ("const" in member or isinstance(member.get("enum"), list)):
+        for name, member in properties.items() if isinstance(properties, dict) else ():
+            if name in required and isinstance(member, dict) and ("const" in member or isinstance(member.get("enum"), list)):
                 listed = member["enum"] if isinstance(member.get("enum"), list) else [member.get("const")]
                 found[name] = tuple(canonical.to_key(each) for each in (listed if isinstance(listed, list) else ()))
     return found

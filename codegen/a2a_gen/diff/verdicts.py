@@ -95,6 +95,7 @@ class FindingBuilder:
         self._options = options
         self._witness_finder = WitnessFinder(comparison)
         self._explained: dict[DocumentDirection, set[NodePair]] = {direction: set() for direction in DIRECTIONS}
+        self._broken: dict[DocumentDirection, set[NodePair]] = {direction: set() for direction in DIRECTIONS}
 
     def build(self, change: SchemaChange, reached: ReachedPair | None) -> Finding | None:
         """Build the finding of a change; ``None`` if the profile ignores it, or if the change is proven to have no effect."""
@@ -131,8 +132,10 @@ class FindingBuilder:
         if claimed and claimed == empty:
             return None
         for direction in DIRECTIONS:
-            if direction.has_effect(change) and (direction.get_level(levels) is ChangeLevel.ERROR or _is_tolerated(change)):
+            is_broken = direction.get_level(levels) is ChangeLevel.ERROR
+            if direction.has_effect(change) and (is_broken or _is_tolerated(change)):
                 self._explained[direction].update(reached.roots)
+                self._broken[direction].update(reached.roots if is_broken else ())
         return change if levels == change.levels else replace(change, level_override=levels)
 
     def _find_witness(
@@ -219,9 +222,12 @@ class FindingBuilder:
         return answer is Containment.UNKNOWN and is_proven_by_rules(self._comparison, seed, direction.has_effect, seeds)
 
     def _explain(self, seed: NodePair, usages: frozenset[Usage], direction: DocumentDirection, answer: Containment) -> Finding | None:
-        """Build the finding of a definition that is not contained; ``None`` if the definitions that it refers to may be the reason."""
+        """Build the finding of a definition that is not contained; ``None`` if the definitions that it refers to are the reason, or may be."""
         question = ContainmentQuestion(direction.sender)
-        if answer is Containment.UNKNOWN and not self._explained[direction].isdisjoint(self._references.find_below(seed)):
+        below, ends = self._references.find_below(seed), get_ends(seed)
+        if answer is Containment.UNKNOWN and not self._explained[direction].isdisjoint(below):
+            return None
+        if ends and not self._broken[direction].isdisjoint(below) and self._comparison.equality.has_same_text(*ends):
             return None
         difference = self._oracle.find_difference(seed, question)
         witness = self._witness_finder.find_difference(seed, difference, is_newly_refused=direction is READING)

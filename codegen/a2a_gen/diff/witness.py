@@ -21,6 +21,7 @@ from a2a_gen.diff.change import ChildPair, NodePair, SchemaChange, Step
 from a2a_gen.diff.compare import SchemaComparison
 from a2a_gen.diff.containment import Schemas, get_schemas
 from a2a_gen.diff.pool import generate_pool
+from a2a_gen.diff.random_values import RandomValues
 from a2a_gen.diff.regex import PATTERN_OPTIONS, generate_matches
 from a2a_gen.diff.samples import Sampler
 from a2a_gen.diff.schema_node import SchemaNode, SchemaTree, build_node
@@ -30,6 +31,7 @@ from a2a_gen.source.json_text import Json
 
 _MAX_TRIES = 600
 _MAX_WRAPPED = 12
+_MAX_RANDOM = 2_000
 _COMMON_VALUES: tuple[Json, ...] = (None, True, "", "a", 0, 1.5, -1, [], {}, ["a"], [1], {"other": 1}, {"other": "a"})
 _FILLERS: tuple[Json, ...] = (None, "a", 1, {})
 
@@ -126,6 +128,7 @@ class WitnessFinder:
             islice(_sample_schema(difference), _MAX_TRIES),
             islice(self._generate_border_values(pair, accepting_side, None), _MAX_TRIES),
             generate_pool(zip(self._comparison.trees, get_schemas(pair), strict=True)),
+            islice(RandomValues(zip(self._comparison.trees, get_schemas(pair), strict=True)).generate(), _MAX_RANDOM),
         )
         documents = ((_minimize(each, shows),) for each in candidates if shows(each))
         return self._build_witness(documents, pair, is_newly_refused=is_newly_refused)

@@ -24,12 +24,12 @@ def read_schema(name: str, version: str) -> bytes:
     return (Path(__file__).parents[2] / "containment" / name / f"{version}.json").read_bytes()
 
 
-def compare_case(name: str, *, is_reversed: bool = False) -> Report:
+def compare_case(name: str, *, is_reversed: bool = False, find_witnesses: bool = True) -> Report:
     """Compare the versions of a case."""
     versions = ("new", "old") if is_reversed else ("old", "new")
     old, new = (build_side({"schema.json": read_schema(name, version)}, label=version, is_plain=True) for version in versions)
     usage = USAGES.get(CASES[name]["role"])
-    return compare(old, new, CompareOptions("WIRE", frozenset({usage}) if usage else BOTH))
+    return compare(old, new, CompareOptions("WIRE", frozenset({usage}) if usage else BOTH, find_witnesses))
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -43,6 +43,12 @@ def test_a_break_is_an_error_with_its_witness(name: str) -> None:
     errors = compare_case(name).findings_at_least(ChangeLevel.ERROR)
     assert errors
     assert any(not refusing.is_valid(witness.document) for finding in errors for witness in finding.witnesses)
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_break_is_never_safe_without_a_search(name: str) -> None:
+    """The containment oracle alone, without documents, never takes a break for safe."""
+    assert compare_case(name, find_witnesses=False).findings_at_least(ChangeLevel.WARNING)
 
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["forward", "backward"])

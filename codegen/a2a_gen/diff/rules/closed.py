@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from a2a_gen.diff import members
 from a2a_gen.diff.change import ComparisonItem, RuleContext
 from a2a_gen.diff.rules.rule import define_rule
-from a2a_gen.diff.schema_node import SchemaNode
+from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode
 
 CLOSED = define_rule("A2A080 additional-closed", "object narrows E I W", "additional members are now rejected", mirror="additional-opened")
 OPENED = define_rule("A2A081 additional-opened", "object widens I W W", "additional members are now accepted", mirror="additional-closed")
@@ -51,11 +51,9 @@ def _is_relevant(context: RuleContext, old: SchemaNode | None, new: SchemaNode |
 
 
 def _compare_names(context: RuleContext) -> Iterator[ComparisonItem]:
-    old, new = context.build_nodes(
-        *(
-            [schema for schema in (each.descend("propertyNames") for each in alternative.node.schemas) if schema]
-            for alternative in (context.old, context.new)
-        )
-    )
-    if old != new or old.schemas:
+    """Compare the schemas of names; a name is a string, whether its schema says so or not."""
+    found = [[schema for each in node.schemas if (schema := each.descend("propertyNames"))] for node in context.nodes]
+    if any(found):
+        texts = [SchemaLocation(next(iter(tree.documents)), "?name", {"type": "string"}) for tree in context.trees]
+        old, new = context.build_nodes([*found[0], texts[0]], [*found[1], texts[1]])
         yield context.build_child(old, new, ("name", ""), "propertyNames")
