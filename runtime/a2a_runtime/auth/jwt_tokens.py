@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import jwt
 from jwt import PyJWK
@@ -33,6 +34,7 @@ from a2a_contract.v1_0 import HTTPAuthSecurityScheme, OAuth2SecurityScheme, OAut
 from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError, parse_authorization
 from a2a_runtime.auth.gate import BEARER
 from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, KeyResolver
+from a2a_runtime.net.target import is_loopback
 
 DEFAULT_ALGORITHMS = ("RS256", "ES256", "EdDSA")
 _MAX_TOKEN_CHARS = 16 * 1024
@@ -119,8 +121,10 @@ class JwtAuthenticator:
 
     @property
     def authorization_server(self) -> str:
-        """Return the issuer, if it is a URL."""
-        return self.validation.issuer if self.validation.issuer.startswith("https://") else ""
+        """Return the issuer, if it is a URL that clients may send secrets to."""
+        issuer = urlsplit(self.validation.issuer)
+        is_safe = issuer.scheme == "https" or (issuer.scheme == "http" and is_loopback(issuer.hostname or ""))
+        return self.validation.issuer if is_safe else ""
 
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the OAuth 2.0, OpenID Connect or bearer scheme."""

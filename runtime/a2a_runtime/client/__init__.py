@@ -40,6 +40,7 @@ from a2a_runtime.client.errors import (
 from a2a_runtime.client.oauth import ClientCredentials, FileToken, JwtAssertion, OnBehalfOf, PrivateKeyJwt
 from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, ClientOptions, Pin, ResponseLimits, RetryPolicy, SendOptions, VerifiesCards
 from a2a_runtime.client.stream import TaskEvent, TaskStream
+from a2a_runtime.client.trusted_issuers import TrustedIssuers
 
 if TYPE_CHECKING:
     from a2a_runtime.client.signatures import CardNotTrustedError, CardVerifier
@@ -85,6 +86,7 @@ __all__ = [
     "TaskStream",
     "TokenError",
     "TransportError",
+    "TrustedIssuers",
     "UnexpectedStatusError",
     "UntrustedOriginError",
     "VerifiesCards",

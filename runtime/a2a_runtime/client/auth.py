@@ -4,6 +4,7 @@
     A2AClient(url, auth=ApiKeyAuth("k-123", "X-API-Key"))
     A2AClient(url, auth=ClientCredentials("https://id.example/token", "me", secret))      tokens of an OAuth 2.0 server
     A2AClient(url, auth=ClientCredentials.from_issuer("https://id.example", "me", secret))    the same, through OpenID Connect discovery
+    A2AClient(url, auth=TrustedIssuers({"https://id.example": ("me", secret)}))           of the issuer that the agent names, if it is one of these
     A2AClient(url, auth={"bearer": "eyJ…", "apiKey": "k-123", "basic": ("ada", "…"), "mtls": ssl_context})     chosen by the card
 
 Each is an ``httpx.Auth``; any other one works too. The caller decides which server receives secrets: a card chooses among the given credentials by
@@ -21,6 +22,7 @@ import httpx
 from a2a_contract.v1_0 import AgentCard, SecurityScheme
 from a2a_runtime.client.errors import MissingCredentialsError
 from a2a_runtime.client.oauth import TokenAuth
+from a2a_runtime.client.trusted_issuers import TrustedIssuers
 
 Credential: TypeAlias = str | tuple[str, str] | httpx.Auth | ssl.SSLContext
 """A token or key, a user name with its password, an ``httpx.Auth``, or a TLS context with a client certificate."""
@@ -118,7 +120,7 @@ def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx
     for names in sorted(requirements, key=lambda each: not each):  # anonymous only if nothing else matches
         if all(name in credentials and name in schemes for name in names):
             auths = [auth for name in names if (auth := _build_scheme_auth(name, schemes[name], credentials[name])) is not None]
-            auths.sort(key=lambda each: isinstance(each, TokenAuth))
+            auths.sort(key=lambda each: isinstance(each, TokenAuth | TrustedIssuers))
             return None if not auths else auths[0] if len(auths) == 1 else CombinedAuth(*auths)
     required = " or ".join(" with ".join(names) for names in requirements)
     given = ", ".join(credentials) or "no scheme"

@@ -155,7 +155,7 @@ class TokenAuth(httpx.Auth):
 
     def _read_discovery(self, response: httpx.Response, *, is_last: bool) -> bool:
         """Read the token URL from a discovery document, which must name the issuer; return false to try the next one."""
-        document = _parse_json_object(response)
+        document = parse_json_object(response)
         url = document.get("token_endpoint")
         if response.status_code != HTTPStatus.OK or document.get("issuer") != self._issuer or not isinstance(url, str):
             if not is_last:
@@ -168,7 +168,7 @@ class TokenAuth(httpx.Auth):
         return True
 
     def _store_token(self, response: httpx.Response) -> None:
-        document = _parse_json_object(response)
+        document = parse_json_object(response)
         token, seconds = document.get("access_token"), document.get("expires_in")
         if response.status_code != HTTPStatus.OK or not isinstance(token, str) or not token:
             reason = document.get("error")
@@ -201,6 +201,12 @@ class ClientCredentials(TokenAuth):
         form = _with_scopes({"grant_type": "client_credentials"}, scopes)
         TokenAuth.__init__(auth, "", issuer, _TokenClient(client_id, client_secret), form)
         return auth
+
+
+def build_client_credentials(issuer: str, client_id: str, client_secret: ClientProof, scopes: Sequence[str], resource: str) -> TokenAuth:
+    """Build credentials of a client for one resource (RFC 8707)."""
+    form = _with_scopes({"grant_type": "client_credentials", "resource": resource}, scopes)
+    return TokenAuth("", issuer, _TokenClient(client_id, client_secret), form)
 
 
 class JwtAssertion(TokenAuth):
@@ -289,7 +295,8 @@ def require_https(url: str) -> httpx.URL:
     return parsed
 
 
-def _parse_json_object(response: httpx.Response) -> Mapping[str, object]:
+def parse_json_object(response: httpx.Response) -> Mapping[str, object]:
+    """Parse the JSON object of a response; anything else is empty."""
     try:
         document: object = from_json(response.content)
     except ValueError:

@@ -36,7 +36,8 @@ class CertificateFiles:
     def build_credentials(self) -> grpc.ServerCredentials:
         """Build the credentials of a port; raise ``ListenError`` for files that cannot be used."""
         self._versions = self._stat()
-        return grpc.dynamic_ssl_server_credentials(self._read(), self._read_again, self._authorities is not None)
+        needs_certificates = self._authorities is not None
+        return grpc.dynamic_ssl_server_credentials(self._read(), self._read_again, needs_certificates)  # type: ignore[arg-type]  # it may be None
 
     def _read_again(self) -> grpc.ServerCertificateConfiguration | None:
         """Read the files if they have changed since they were read last; ``None`` keeps the certificates."""

@@ -3,7 +3,8 @@
     GET /.well-known/oauth-protected-resource/agent
         {"resource": "https://…/agent", "authorization_servers": ["https://id.example"], "bearer_methods_supported": ["header"], …}
 
-A 401 names the document in its challenge. A client follows it only to servers that it trusts: what an agent says does not decide where secrets go.
+A 401 names the document in its challenge. A client follows it only to issuers that it trusts (``client.TrustedIssuers``): what an agent says does not
+decide where secrets go.
 """
 
 from __future__ import annotations

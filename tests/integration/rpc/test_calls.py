@@ -277,7 +277,7 @@ async def test_errors_of_0_3_begin_with_their_names() -> None:
     ],
 )
 async def test_unknown_methods_are_errors_of_the_protocol(path: str, text: str) -> None:
-    """Of known and unknown services, with one answer and with many; with details, and without credentials, because everybody knows them."""
+    """Of known and unknown services, with one answer and with many; with details, and without credentials: the protocol is no secret."""
     async with serve_agent(build_test_agent(), gate=NameGate()) as client:
         for call in (client.channel.unary_unary(path)(b""), client.channel.unary_stream(path)(b"").read()):
             with pytest.raises(grpc.aio.AioRpcError) as caught:
