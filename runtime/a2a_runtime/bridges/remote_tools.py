@@ -25,7 +25,8 @@ from a2a_contract.json_types import is_json_object
 from a2a_contract.v1_0 import AgentCard, AgentSkill, Artifact, Message, Part, Role, Task
 from a2a_runtime.skills.contract import EXTENSION_URI
 from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, wrap_payload
-from a2a_runtime.typed_client.client import CallOptions, SkillClient, build_skill_metadata
+from a2a_runtime.typed_client.client import SkillClient, build_skill_metadata
+from a2a_runtime.typed_client.conversation import CallOptions
 from a2a_runtime.typed_client.results import PendingQuestion, build_answer, build_error, is_completed, parse_question
 
 TEXT_PARAMETER, INPUT_PARAMETER = "message", "input"

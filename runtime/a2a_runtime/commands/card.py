@@ -1,143 +1,71 @@
-"""``a2a-gen card``: sign agent cards and verify their signatures."""
+"""``a2a-gen card``: show the card of an agent, sign cards and verify signatures.
+
+Each subcommand needs the libraries of its own extra only: one that is missing is named when the subcommand runs.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-from pathlib import Path
+from importlib import import_module
 
 import click
 
-from a2a_contract.dialects import CANONICAL, V0_3
-from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_runtime.importing import explain_missing
+from a2a_runtime.importing import MissingLibraryError, explain_missing
 
-with explain_missing("a2a-gen card", "auth"):
-    import httpx
-
-    from a2a_runtime.auth.jwks import DocumentFetchError, check_key_url, fetch_document
-    from a2a_runtime.auth.keys import parse_jwks
-    from a2a_runtime.crypto.card_signatures import CardSigner, TrustStore, UntrustedCardError, verify_card
-    from a2a_runtime.crypto.jcs import CanonicalizationError
-    from a2a_runtime.crypto.keys import SigningKey, build_jwks
-
-_VERSIONS = {CANONICAL.version or "": CANONICAL.name, V0_3.version or "": V0_3.name}
-_EXIT_UNTRUSTED = 1
-_OWNER_ONLY_MODE = 0o600
+_SIGNING, _SHOWING = "a2a_runtime.commands.card_signing", "a2a_runtime.commands.terminal.card"
+_MODULES = {"keygen": (_SIGNING, "auth"), "show": (_SHOWING, "client"), "sign": (_SIGNING, "auth"), "verify": (_SIGNING, "auth")}
+_SHOW = "show"
 _EXAMPLES = """\b
 Examples:
+  a2a-gen card show https://agent.example         what the agent offers, and how it is called
+  a2a-gen card https://agent.example --json       the same as JSON
   a2a-gen card keygen card.pem > keys.json
   a2a-gen card sign card.json --key card.pem > signed.json
   a2a-gen card verify signed.json --keys keys.json
   a2a-gen card verify https://agent.example/.well-known/agent-card.json --keys https://agent.example/keys.json
 
 \b
-Exit codes: 0 success, 1 the card is not signed by a trusted key, 2 usage error."""
+Exit codes: 0 success, 1 the card is not signed by a trusted key, 2 usage
+error; those of `show` are on its --help."""
 
 
-_version_option = click.option(
-    "--version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Protocol version of the card."
-)
+class CardGroup(click.Group):
+    """A group that loads each subcommand on first use; a URL in place of one is shown."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the subcommands."""
+        del ctx
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one subcommand."""
+        del ctx
+        if cmd_name not in _MODULES:
+            return None
+        module, extra = _MODULES[cmd_name]
+        try:
+            with explain_missing(f"a2a-gen card {cmd_name}", extra):
+                found: object = getattr(import_module(module), cmd_name)
+        except MissingLibraryError as error:
+            return _build_placeholder(cmd_name, error)
+        assert isinstance(found, click.Command), "of our own module"  # noqa: S101 - a fact of this package
+        return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take a URL as that of an agent to show."""
+        return super().resolve_command(ctx, [_SHOW, *args] if "://" in args[0] else args)
 
 
-@click.group(epilog=_EXAMPLES)
+def _build_placeholder(name: str, error: MissingLibraryError) -> click.Command:
+    """Build a command that raises the error of a missing extra when it runs."""
+
+    def refuse(args: tuple[str, ...]) -> None:
+        del args
+        raise error
+
+    words = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED)
+    return click.Command(name, {"ignore_unknown_options": True}, refuse, [words], help=str(error))
+
+
+@click.group(cls=CardGroup, epilog=_EXAMPLES)
 def command() -> None:
-    """Sign cards and verify signatures."""
-
-
-@command.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def keygen(file: Path) -> None:
-    """Generate a signing key.
-
-    Writes an ES256 key to the new FILE, and prints its public key as a key set.
-    """
-    key = SigningKey.generate()
-    try:
-        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY_MODE), "w") as out:
-            out.write(key.to_pem())
-    except FileExistsError:
-        raise click.UsageError(f"{file}: exists already; name a new file") from None
-    click.echo(build_jwks([key]))
-
-
-@command.command()
-@click.argument("card", type=click.File("rb"))
-@click.option("--key", "keys", type=click.Path(path_type=Path, exists=True, dir_okay=False), multiple=True, help="PEM file of a private key.")
-@click.option("--key-pem", envvar="A2A_CARD_KEY", show_envvar=True, help="The private key itself, as PEM.")
-@click.option("--kid", help="Id of the key. [default: its thumbprint]")
-@click.option("--jku", help="URL of the published public keys.")
-@_version_option
-def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> None:
-    """Sign a card.
-
-    Adds signatures to CARD (a file, or - for standard input), and prints it.
-    """
-    document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]  # click passes an open file
-    try:
-        signer = CardSigner(_load_keys(keys, options["key_pem"], options["kid"], options["jku"]))
-        signatures = signer.sign(document, _VERSIONS[options["version"] or ""])
-    except (CanonicalizationError, ValueError) as error:
-        raise click.UsageError(str(error)) from error
-    former = document.get("signatures")
-    document["signatures"] = [*(former if is_json_array(former) else ()), *(each.to_dict() for each in signatures)]
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
-
-
-@command.command()
-@click.argument("card")
-@click.option("--keys", "keys", required=True, help="Key set with the trusted keys: a file or an https URL.")
-@_version_option
-@click.pass_context
-def verify(context: click.Context, card: str, keys: str, version: str) -> None:
-    """Verify the signature of a card.
-
-    Checks that CARD (a file or a URL) is signed by a trusted key.
-    """
-    try:
-        known = asyncio.run(verify_card(_parse_object(_read_document(card), "the card"), _load_trust_store(keys), _VERSIONS[version]))
-    except UntrustedCardError as error:
-        click.echo(f"not trusted: {error}", err=True)
-        context.exit(_EXIT_UNTRUSTED)
-    click.echo(f"signed by a trusted key: {known.get('name')}")
-
-
-def _load_keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku: str | None) -> list[SigningKey]:
-
-    if key_id and len(files) + bool(pem) > 1:
-        raise click.UsageError("--kid: names one key, but several are given; sign with one key at a time, or leave it out")
-    found = [SigningKey.from_file(file, key_id, jku) for file in files]
-    if pem:
-        found.append(SigningKey.from_pem(pem, key_id, jku))
-    if not found:
-        raise click.UsageError("--key: not given; use --key FILE, or set A2A_CARD_KEY")
-    return found
-
-
-def _load_trust_store(keys: str) -> TrustStore:
-
-    try:
-        if "://" in keys:
-            check_key_url(keys)
-        return TrustStore(parse_jwks(_read_document(keys)))
-    except ValueError as error:
-        raise click.UsageError(f"--keys {keys}: {error}") from error
-
-
-def _read_document(source: str) -> bytes:
-
-    try:
-        return asyncio.run(fetch_document(source)) if "://" in source else Path(source).read_bytes()
-    except (DocumentFetchError, httpx.InvalidURL, OSError) as error:
-        raise click.UsageError(f"{source}: cannot be read: {error}") from error
-
-
-def _parse_object(text: bytes, subject: str) -> dict[str, object]:
-    try:
-        value: object = json.loads(text)
-    except ValueError as error:
-        raise click.UsageError(f"{subject}: not JSON: {error}") from error
-    if not is_json_object(value):
-        raise click.UsageError(f"{subject}: not a JSON object")
-    return value
+    """Show the card of an agent, sign cards and verify signatures."""

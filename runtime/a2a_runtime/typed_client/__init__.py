@@ -11,7 +11,8 @@ Canceling a call, or closing an iteration, cancels the task. Input is checked be
 from a2a_runtime.importing import explain_missing
 
 with explain_missing(__name__):
-    from a2a_runtime.typed_client.client import CallOptions, Progress, SkillClient
+    from a2a_runtime.typed_client.client import SkillClient
+    from a2a_runtime.typed_client.conversation import CallOptions, Progress
 
 from a2a_runtime.typed_client.errors import CanceledError, DeadlineError, FailedError, InputRequiredError, OutputError, RejectedError, SkillError
 from a2a_runtime.typed_client.results import PendingQuestion

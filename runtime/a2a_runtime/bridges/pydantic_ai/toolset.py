@@ -24,7 +24,7 @@ from a2a_contract.errors import InvalidParamsError
 from a2a_runtime.bridges.pydantic_ai.turns import ANSWER, QUESTION, SCHEMA
 from a2a_runtime.bridges.remote_tools import RemoteResult, RemoteTools
 from a2a_runtime.execution.results import BYTES
-from a2a_runtime.typed_client.client import CallOptions, Progress
+from a2a_runtime.typed_client.conversation import CallOptions, Progress
 from a2a_runtime.typed_client.errors import InputRequiredError, SkillError
 from a2a_runtime.typed_client.results import parse_question
 

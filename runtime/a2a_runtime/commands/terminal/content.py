@@ -1,0 +1,68 @@
+"""Content of a message from the words and files of a command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from mimetypes import guess_type
+from pathlib import Path
+
+from pydantic_core import from_json
+
+from a2a_contract.base import JSON_NULL
+from a2a_contract.v1_0 import Part
+from a2a_runtime.commands.terminal.command import CallUsageError
+
+STANDARD_INPUT = "-"
+_BINARY = "application/octet-stream"
+
+
+def build_parts(words: Iterable[str], data: str | None, files: Iterable[str]) -> list[Part]:
+    """Build the parts of a message: the words as one text, JSON, and files."""
+    text = " ".join(words)
+    if text == STANDARD_INPUT:
+        text = _read_standard_input()
+    parts = [Part(text=text)] if text else []
+    if data is not None:
+        parts.append(Part(data=_parse_data(data)))
+    parts += [_build_file_part(each) for each in files]
+    if not parts:
+        raise CallUsageError("TEXT: nothing to send; give a text, - for standard input, --data or --file")
+    return parts
+
+
+def _parse_data(given: str) -> object:
+    """Parse JSON that is an argument, a file or standard input."""
+    text: str | bytes = given
+    if given == STANDARD_INPUT:
+        text = _read_standard_input()
+    elif given.startswith("@"):
+        text = _read_bytes(given[1:], "--data")
+    try:
+        value: object = from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise CallUsageError(f"--data: not JSON: {error}; give JSON, @FILE, or - for standard input") from None
+    return JSON_NULL if value is None else value
+
+
+def _build_file_part(given: str) -> Part:
+    """Build the part of a file, whose content is sent, or of a URL, which the agent fetches."""
+    name = given.rstrip("/").rpartition("/")[2]
+    media_type = guess_type(name)[0]
+    if "://" in given:
+        return Part(url=given, filename=name or None, media_type=media_type)
+    return Part(raw=_read_bytes(given, "--file"), filename=Path(given).name, media_type=media_type or _BINARY)
+
+
+def _read_bytes(path: str, option: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise CallUsageError(f"{option}: {path}: {(error.strerror or type(error).__name__).lower()}; name a file that can be read") from None
+
+
+def _read_standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise CallUsageError("standard input: not UTF-8 text; send other content with --file") from None

@@ -1,0 +1,166 @@
+"""Options that name an agent and the way to it: URL, credentials, headers, dialect, binding.
+
+Secrets need not be arguments, which every user of the machine can read: ``@FILE`` stands for the content of a file, and two variables of the
+environment for a token and for headers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+import httpx
+
+from a2a_contract.dialects import DIALECTS
+from a2a_runtime.client import GRPC, HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Credential, Pin
+from a2a_runtime.client.grpc import is_grpc_url
+from a2a_runtime.commands.terminal.command import CallUsageError
+from a2a_runtime.settings import FILE_SUFFIX, PREFIX
+
+TOKEN_VARIABLE, HEADERS_VARIABLE = f"{PREFIX}CALL_TOKEN", f"{PREFIX}CALL_HEADERS"
+_DEFAULT_OPTIONS = ClientOptions()
+_BINDINGS = {"jsonrpc": JSONRPC, "http+json": HTTP_JSON, "grpc": GRPC}
+_VERSIONS = tuple(dict.fromkeys(dialect.version or dialect.name for dialect in DIALECTS.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An agent, and how to call it."""
+
+    url: str
+    auth: httpx.Auth | str | dict[str, Credential] | None
+    options: ClientOptions
+    timeout: float | None
+
+    @property
+    def has_card(self) -> bool:
+        """Set if a card is read."""
+        return self.options.interface_url is None
+
+    def open(self) -> A2AClient:
+        """Create the client."""
+        try:
+            return A2AClient(self.url, auth=self.auth, timeout=self.timeout, options=self.options)
+        except ValueError as error:
+            raise CallUsageError(str(error)) from error
+
+
+_OPTIONS = (
+    click.argument("url"),
+    click.option("--token", help=f"Bearer token, or @FILE. [env var: {TOKEN_VARIABLE}]"),
+    click.option("--auth", "credentials", multiple=True, metavar="NAME=SECRET", help="Token or key for a scheme of the card, or NAME=@FILE."),
+    click.option("--user", metavar="USER:PASSWORD", help="Name and password for HTTP Basic, or @FILE with both."),
+    click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="NAME:VALUE",
+        help=f"Header of every request, or @FILE with a header in each line. [env var: {HEADERS_VARIABLE}]",
+    ),
+    click.option("--dialect", type=click.Choice(_VERSIONS), help="Version of the protocol. [default: the first interface of the card]"),
+    click.option("--binding", type=click.Choice(list(_BINDINGS)), help="Binding. [default: as for --dialect]"),
+    click.option("--no-card", is_flag=True, help="URL is that of the interface itself; read no card."),
+    click.option("--tenant", help="Tenant of every request."),
+    click.option("--trust", "origins", multiple=True, metavar="ORIGIN", help="Other origin of the agent that may receive the credentials."),
+    click.option(
+        "--card-key", "card_keys", multiple=True, metavar="FILE|URL", help="Public key (PEM), or URL of a key set, that must have signed the card."
+    ),
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for the whole call. [default: as long as the agent takes]"),
+)
+
+
+def target_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of an agent, and pass it as ``target``."""
+
+    @wraps(function)
+    def build(**options: Any) -> None:  # noqa: ANN401 - values of click
+        names = ("url", "token", "credentials", "user", "headers", "dialect", "binding", "no_card", "tenant", "origins", "card_keys", "timeout")
+        function(target=_build_target(**{name: options.pop(name) for name in names}), **options)
+
+    decorated: Callable[..., None] = build
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+def _build_target(url: str, token: str | None, credentials: tuple[str, ...], user: str | None, **options: Any) -> Target:  # noqa: ANN401 - of click
+    if sum(map(bool, (token, credentials, user))) > 1:
+        raise CallUsageError("--token, --auth, --user: more than one given; --auth may be repeated, for each scheme of the card")
+    binding: str | None = options["binding"]
+    client_options = ClientOptions(
+        pin=Pin(options["dialect"], _BINDINGS[binding] if binding else None),
+        interface_url=url if options["no_card"] or is_grpc_url(url) else None,
+        tenant=options["tenant"],
+        headers=dict(_read_headers(options["headers"])),
+        trusted_origins=options["origins"],
+        card_keys=tuple(_read_card_keys(options["card_keys"])),
+        read_timeout=options["timeout"] or _DEFAULT_OPTIONS.read_timeout,
+    )
+    return Target(url, _build_auth(token, credentials, user), client_options, options["timeout"])
+
+
+def _build_auth(token: str | None, credentials: tuple[str, ...], user: str | None) -> httpx.Auth | str | dict[str, Credential] | None:
+    """Build the credentials of the options, else those of the environment."""
+    if credentials:
+        return dict(map(_parse_credential, credentials))
+    if user:
+        return _parse_user(user)
+    return read_secret(token, "--token") if token else _read_variable(TOKEN_VARIABLE).strip() or None
+
+
+def read_secret(value: str, option: str) -> str:
+    """Return a secret, or the content of the file that stands for it."""
+    text = _read_file(value[1:], option).strip() if value.startswith("@") else value
+    if not text or not text.isprintable():
+        raise CallUsageError(f"{option}: not one line of printable text; give a secret, or @FILE with one")
+    return text
+
+
+def _parse_credential(text: str) -> tuple[str, Credential]:
+    name, separator, value = text.partition("=")
+    if not (name and separator and value):
+        raise CallUsageError(f"--auth: {name!r} has no secret; write NAME=@FILE with the name of a scheme on the card")
+    return name, read_secret(value, f"--auth {name}")
+
+
+def _parse_user(text: str) -> httpx.BasicAuth:
+    user, separator, password = read_secret(text, "--user").partition(":")
+    if not separator:
+        raise CallUsageError("--user: no password; write USER:PASSWORD, or @FILE with both")
+    return httpx.BasicAuth(user, password)
+
+
+def _read_headers(given: Iterable[str]) -> Iterator[tuple[str, str]]:
+    lines = _read_variable(HEADERS_VARIABLE).splitlines()
+    for each in given:
+        lines += _read_file(each[1:], "--header").splitlines() if each.startswith("@") else [each]
+    for line in filter(str.strip, lines):
+        name, separator, value = line.partition(":")
+        if not (separator and name.strip().isascii() and name.strip().isprintable() and value.strip().isprintable()):
+            raise CallUsageError(f"--header: {name[:40]!r} is no header; write NAME: VALUE in one line")
+        yield name.strip().lower(), value.strip()
+
+
+def _read_variable(name: str) -> str:
+    """Read a secret of the environment: the variable, or the file that the one with the suffix names."""
+    path = os.environ.get(name + FILE_SUFFIX)
+    return _read_file(path, name + FILE_SUFFIX) if path else os.environ.get(name, "")
+
+
+def _read_card_keys(given: Iterable[str]) -> Iterator[str]:
+    for each in given:
+        yield each if "://" in each else _read_file(each, "--card-key")
+
+
+def _read_file(path: str, option: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise CallUsageError(f"{option}: {path}: {(error.strerror or type(error).__name__).lower()}; name a file that can be read") from None
+    except UnicodeDecodeError:
+        raise CallUsageError(f"{option}: {path}: not UTF-8 text; name a text file") from None
