@@ -27,8 +27,8 @@ app = create_app(agent, store="memory")
 """
 PROMISES = {
     "": "import a2a_contract.v1_0, a2a_contract.v0_3, a2a_gen.diff.run, a2a_runtime.agent, a2a_runtime.skills, a2a_runtime.stores.sqlite",
-    "client": "import a2a_runtime.client, a2a_runtime.typed_client, a2a_runtime.commands.call, a2a_runtime.commands.stream, a2a_runtime.commands.tasks\n"
-    "import a2a_runtime.commands.terminal.card; assert 'litestar' not in __import__('sys').modules",
+    "client": "import a2a_runtime.client, a2a_runtime.typed_client, a2a_runtime.commands.call, a2a_runtime.commands.stream\n"
+    "import a2a_runtime.commands.tasks, a2a_runtime.commands.terminal.card; assert 'litestar' not in __import__('sys').modules",
     "litestar": f"{APP}\nfrom a2a_runtime import A2APlugin\nimport a2a_runtime.starlette",
     "serve": f"{APP}\nimport a2a_runtime.commands.serve",
     "build": "import yaml, a2a_gen.commands.build, a2a_gen.commands.check, a2a_gen.commands.client, a2a_gen.commands.dev\n"
