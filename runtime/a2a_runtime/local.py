@@ -142,6 +142,10 @@ class LocalConnection:
         """Never repeat a request."""
         return False
 
+    def can_continue(self) -> bool:
+        """Continue after any event: both sides are this runtime."""
+        return True
+
     async def aclose(self) -> None:
         """Do nothing: there is no connection."""
 

@@ -32,6 +32,7 @@ from a2a_contract.dialects import MESH
 from a2a_runtime.agent import Agent
 from a2a_runtime.auth.gate import Gate
 from a2a_runtime.auth.host import HostCaller
+from a2a_runtime.cards.extensions import METADATA_PATH
 from a2a_runtime.catalog import CATALOG_PATH
 from a2a_runtime.clock import SystemClock
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
@@ -50,7 +51,7 @@ from a2a_runtime.http.mounting import (
     unregister_routes,
 )
 from a2a_runtime.http.openapi import extend_openapi
-from a2a_runtime.http.resource_metadata import METADATA_PATH, build_metadata_route
+from a2a_runtime.http.resource_metadata import build_metadata_route
 from a2a_runtime.interfaces import GrpcOptions, check_grpc
 from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, OFF, AgentRuntime, ProcessKeys

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Self
 
 from a2a_contract.dialects import MESH
 from a2a_contract.errors import UnavailableError
+from a2a_contract.extensions import PushSignatures
 from a2a_contract.service import AgentService
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.errors import UnsupportedStoreError
@@ -80,13 +81,14 @@ class ProcessKeys:
         return cls(_read_signing_keys(settings, url), _build_cipher(settings), url or first.agent.name)
 
     def attach_signer(self, surfaces: Sequence[Surface]) -> Sequence[Surface]:
-        """Give a card signer to the surfaces that have none."""
+        """Give a card signer to the surfaces that have none, and let the cards tell how notifications are signed."""
         if not self.signing_keys:
             return surfaces
         from a2a_runtime.crypto.card_signatures import CardSigner  # noqa: PLC0415 - an extra: imported only to sign
 
         signer = CardSigner(self.signing_keys)
-        return tuple(surface if surface.signer else replace(surface, signer=signer) for surface in surfaces)
+        signatures = PushSignatures(issuer=self.issuer, keys_url=self.signing_keys[0].jku)
+        return tuple(replace(surface, signer=surface.signer or signer, push_signatures=signatures) for surface in surfaces)
 
     def build_webhook_signer(self) -> Signer | None:
         """Build the signer of webhooks, if there are keys."""

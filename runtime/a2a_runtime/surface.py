@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.errors import UnavailableError
+from a2a_contract.extensions import PushSignatures
 from a2a_contract.operations import SEND_MESSAGE
 from a2a_contract.v1_0 import AgentCardSignature, AgentInterface, SecurityRequirement, SecurityScheme, Task
 from a2a_runtime.agent import Agent, SkillDefinition, SkillOverride
@@ -179,6 +180,8 @@ class Surface:
     """Patch of 1.0 (``1.0.1``) whose statuses of errors and media type are used over HTTP+JSON; ``None``: those of 1.0.0."""
     signer: SignsCards | None = None
     """Signs the cards; ``None``: cards are not signed."""
+    push_signatures: PushSignatures | None = None
+    """Signatures of notifications, as the card declares them; set by an app with signing keys."""
     public_url: str | None = None
     """URL of this surface, with its path; ``None``: derived from the agent's URL or from the request."""
     public_card: bool | None = None

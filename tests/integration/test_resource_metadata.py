@@ -11,7 +11,7 @@ from litestar import Litestar
 
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Identity, JwtAuthenticator, OpenGate, digest_key
-from a2a_runtime.http.resource_metadata import METADATA_PATH
+from a2a_runtime.cards.extensions import METADATA_PATH
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS

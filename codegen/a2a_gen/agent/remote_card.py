@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
 from a2a_gen.agent import schemas as keywords
 from a2a_gen.agent.schemas import Schema
@@ -17,7 +20,7 @@ CARD = "card.json"
 SCHEMAS = "schemas"
 """Names of the kept card and of the folder with its schemas."""
 
-EXTENSION = "urn:a2a-gen:extension:skill-schemas:v1"
+_EXTENSION, _BUNDLE = "skill-schemas", "extensions.json"
 USES = ("input", "output")
 
 
@@ -63,9 +66,19 @@ class RemoteAgent:
 
 def parse_card(card: Schema) -> Mapping[str, Schema]:
     """Parse the parts of a card that concern the schemas of its skills."""
-    extensions = keywords.items(keywords.members(card, "capabilities"), "extensions")
+    extensions, uri = keywords.items(keywords.members(card, "capabilities"), "extensions"), _find_uri()
     for each in extensions:
-        if isinstance(each, dict) and each.get("uri") == EXTENSION:
+        if isinstance(each, dict) and uri and each.get("uri") == uri:
             skills = keywords.members(keywords.members(each, "params"), "skills")
             return {skill: facts for skill, facts in skills.items() if isinstance(facts, dict)}
     return {}
+
+
+@cache
+def _find_uri() -> str | None:
+    """Find the URI of the extension in the package of the contract, without importing it."""
+    spec = find_spec("a2a_contract")
+    bundle = Path(spec.origin or "").parent / "schemas" / _BUNDLE if spec else None
+    data = parse(bundle.read_text(encoding="utf-8"))[0] if bundle and bundle.is_file() else {}
+    rows = keywords.members(data, "x-a2a-extensions") if isinstance(data, dict) else {}
+    return keywords.text(keywords.members(rows, _EXTENSION), "uri") or None

@@ -10,7 +10,7 @@ from typing import Final
 
 from a2a_gen.emit import routes
 from a2a_gen.emit.render import Code, header, render
-from a2a_gen.ir.model import Contract, Dialect, OperationRow
+from a2a_gen.ir.model import EXTENSIONS_FOLDER, Contract, Dialect, OperationRow
 from a2a_gen.ir.names import class_name
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
@@ -90,20 +90,31 @@ _CONFIG = {"schemas/project.json": "meta/project.schema.json", "schemas/settings
 def emit_schemas(contract: Contract, documents: Mapping[str, Document]) -> dict[str, bytes]:
     """Emit the bundles, and the schemas of a user's project and of operator settings where the contract has them."""
     bundles = {f"schemas/{dialect.name}.json": _bundle(contract, dialect, documents) for dialect in contract.dialects}
+    if contract.extensions:
+        bundles["schemas/extensions.json"] = _bundle_extensions(contract, documents)
     return bundles | {path: _serialize_schema(documents[source].data) for path, source in _CONFIG.items() if source in documents}
 
 
+def _bundle_extensions(contract: Contract, documents: Mapping[str, Document]) -> bytes:
+    bundle = _build_bundle(contract, EXTENSIONS_FOLDER, "Extensions", "The parameters of the extensions on cards.", documents)
+    uris: dict[str, Json] = {row.name: {"uri": row.uri, "params": f"#/$defs/{row.params}"} for row in contract.extensions}
+    return _serialize_schema({**bundle, "x-a2a-extensions": uris})
+
+
 def _bundle(contract: Contract, dialect: Dialect, documents: Mapping[str, Document]) -> bytes:
-    files = sorted(family.file for family in contract.families if family.dialect == dialect.name)
+    return _serialize_schema(_build_bundle(contract, dialect.name, dialect.title, dialect.description, documents))
+
+
+def _build_bundle(contract: Contract, folder: str, title: str, description: str, documents: Mapping[str, Document]) -> dict[str, Json]:
+    files = sorted(family.file for family in contract.families if family.dialect == folder)
     definitions = {name: _redirect_references(schema) for file in files for name, schema in _definitions(documents[file].data).items()}
-    document: dict[str, Json] = {
+    return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": header(files).removeprefix("# "),
-        "title": dialect.title,
-        "description": dialect.description,
+        "title": title,
+        "description": description,
         "$defs": dict(sorted(definitions.items())),
     }
-    return _serialize_schema(document)
 
 
 def _serialize_schema(document: Json) -> bytes:

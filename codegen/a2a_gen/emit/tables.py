@@ -1,4 +1,4 @@
-"""Tables of the protocol as frozen Python values: states, errors, dialects, operations."""
+"""Tables of the protocol as frozen Python values: states, errors, dialects, operations, extensions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import Contract, Dialect, ErrorRow, Json, OperationCall, OperationRow, State
+from a2a_gen.ir.model import EXTENSIONS_FOLDER, Contract, Dialect, ErrorRow, Json, OperationCall, OperationRow, State
+from a2a_gen.ir.names import field_name
 
 _PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: the client fills in the whole name
 
@@ -18,6 +19,7 @@ def emit(contract: Contract) -> dict[str, bytes]:
         "errors.py": _errors(contract),
         "dialects.py": _dialects(contract),
         "operations.py": _operations(contract),
+        **_extensions(contract),
     }
 
 
@@ -93,6 +95,14 @@ def _dialects(contract: Contract) -> bytes:
         parameters=contract.parameters,
         reserved_tenants=contract.reserved_tenants,
     )
+
+
+def _extensions(contract: Contract) -> dict[str, bytes]:
+    if not contract.extensions:
+        return {}
+    rows = [{"row": row, "constant": field_name(row.name).upper()} for row in contract.extensions]
+    files = [row.place.file for row in contract.extensions]
+    return {"extension_table.py": render("extension_table.py.jinja", sources=files, extensions=rows, folder=EXTENSIONS_FOLDER)}
 
 
 def _operations(contract: Contract) -> bytes:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from a2a_gen.ir import checks, names, tables
 from a2a_gen.ir import tables as dialects
 from a2a_gen.ir.model import (
+    EXTENSIONS_FOLDER,
     Alias,
     Choice,
     ClassName,
@@ -240,6 +241,7 @@ def assemble(documents: Mapping[str, Document]) -> tuple[Contract, tuple[Problem
         shared_codes=tuple(each.data for each in errors["shared_codes"].items() if isinstance(each.data, int)),
         errors=error_rows,
         lifecycle=tables.lifecycle(lifecycle),
+        extensions=tuple(tables.extensions(_extension_files(documents))),
     )
     missing = [
         Problem(Place(name), "A2A-C01", "this table is missing", "write it; meta/ has its schema") for name in _TABLES if name not in documents
@@ -254,6 +256,12 @@ def _families(documents: Mapping[str, Document]) -> tuple[Family, ...]:
 def family_files(documents: Mapping[str, Document]) -> Mapping[str, Document]:
     """Return the files of types: those in the folder of a dialect."""
     return {path: document for path, document in documents.items() if _folder(path) and _folder(path) not in _NOT_FAMILIES}
+
+
+def _extension_files(documents: Mapping[str, Document]) -> Iterator[SourceNode]:
+    for path, document in family_files(documents).items():
+        if _folder(path) == EXTENSIONS_FOLDER:
+            yield SourceNode(document, "", document.data)
 
 
 def _folder(path: str) -> str:

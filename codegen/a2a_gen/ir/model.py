@@ -7,6 +7,7 @@ They hold no file handle, no path of this machine and no reference to a library,
               ├─ Dialect*      ── Translation*      correspondence of its types to the canonical ones
               ├─ OperationRow* ── OperationCall*    its types and paths in one dialect
               ├─ ErrorRow*
+              ├─ ExtensionRow*
               └─ Lifecycle     ── State*
 
 The types are defined in ``types.py`` and exported here too.
@@ -41,6 +42,7 @@ from a2a_gen.ir.types import (
 from a2a_gen.problems import Place
 
 __all__ = [
+    "EXTENSIONS_FOLDER",
     "Alias",
     "Choice",
     "ClassName",
@@ -50,6 +52,7 @@ __all__ = [
     "EnumValue",
     "Enumeration",
     "ErrorRow",
+    "ExtensionRow",
     "Family",
     "Field",
     "FieldName",
@@ -74,6 +77,9 @@ __all__ = [
     "TypeDefinition",
     "TypeExpr",
 ]
+
+EXTENSIONS_FOLDER = "extensions"
+"""Folder of the types of extensions, which belong to no dialect."""
 
 # --- dialects ---
 
@@ -229,6 +235,17 @@ class ErrorRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtensionRow:
+    """An extension of the protocol: its URI, its text on cards, and the type of its parameters."""
+
+    name: str
+    uri: str
+    description: str
+    params: ClassName
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """A state of a task: per dialect the word that is written and the words that are read, and its next states."""
 
@@ -272,6 +289,7 @@ class Contract:
     shared_codes: tuple[int, ...]
     errors: tuple[ErrorRow, ...]
     lifecycle: Lifecycle
+    extensions: tuple[ExtensionRow, ...] = ()
 
     @property
     def states(self) -> tuple[State, ...]:

@@ -8,13 +8,14 @@ numbered parameters, and for each member the pieces that it is joined from.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.ir import names
 from a2a_gen.ir.model import (
     ClassName,
     Dialect,
     ErrorRow,
+    ExtensionRow,
     HttpPath,
     Json,
     Lifecycle,
@@ -122,6 +123,7 @@ def _http_path(method: str, full: str) -> HttpPath:
     return HttpPath(method, full, tuple(segments), verb, tuple(fields))
 
 
+_EXTENSION_PREFIX = "urn:a2a-gen:ext"
 _COLUMNS = ("message", "code", "http", "grpc", "reason", "jsonrpc_status")
 
 
@@ -187,6 +189,16 @@ def error_root(rows: tuple[ErrorRow, ...]) -> ClassName:
     """Return the common base class of all errors, which has no row of its own."""
     known = {row.name for row in rows}
     return next((row.parent for row in rows if row.parent not in known), names.class_name("Error"))
+
+
+def extensions(families: Iterable[SourceNode]) -> Iterator[ExtensionRow]:
+    """Parse the extensions that files of types define."""
+    for family in families:
+        row = family["x-a2a-extension"]
+        name, version = row["name"].text(), row["version"].data
+        yield ExtensionRow(
+            name, f"{_EXTENSION_PREFIX}:{name}:{version}", row["description"].text(), names.class_name(row["params"].text()), row.place
+        )
 
 
 def lifecycle(table: SourceNode) -> Lifecycle:

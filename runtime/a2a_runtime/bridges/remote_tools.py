@@ -21,9 +21,10 @@ from uuid import uuid4
 
 from a2a_contract.base import JSON_NULL, JsonObject
 from a2a_contract.errors import InvalidParamsError
+from a2a_contract.extension_table import SKILL_SCHEMAS
 from a2a_contract.json_types import is_json_object
 from a2a_contract.v1_0 import AgentCard, AgentSkill, Artifact, Message, Part, Role, Task
-from a2a_runtime.skills.contract import EXTENSION_URI
+from a2a_runtime.extensions import find_params
 from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, wrap_payload
 from a2a_runtime.typed_client.client import SkillClient, build_skill_metadata
 from a2a_runtime.typed_client.conversation import CallOptions
@@ -127,13 +128,11 @@ class RemoteTools(SkillClient):
         return _CheckedTool(tool, SchemaValidator(tool.parameters), None if schema is None else SchemaValidator(schema))
 
     async def _fetch_schema(self, card: AgentCard, skill_id: str) -> JsonObject | None:
-        extensions = [each for each in card.capabilities.extensions or () if each.uri == EXTENSION_URI]
-        described: object = extensions[0].params if extensions else None
-        for key in ("skills", skill_id, "input", "url"):
-            described = described.get(key) if is_json_object(described) else None
-        if not isinstance(described, str):
+        params = find_params(card, SKILL_SCHEMAS)
+        described = params.skills.get(skill_id) if params else None
+        if described is None or described.input is None:
             return None
-        schema: object = json.loads(await self.untyped.fetch_document(described))
+        schema: object = json.loads(await self.untyped.fetch_document(described.input.url))
         return schema if is_json_object(schema) else {}
 
 

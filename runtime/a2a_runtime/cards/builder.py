@@ -10,7 +10,7 @@ its own: one skill, a URL if one is known, and no empty texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
@@ -22,13 +22,11 @@ from a2a_contract.translate.v0_3 import write_agent_card as write_v0_3_card
 from a2a_contract.translate.v0_3_proto import write_security_scheme as write_proto_security_scheme
 from a2a_contract.v0_3 import AgentCard as V03AgentCard
 from a2a_contract.v0_3 import TransportProtocol
-from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill
-from a2a_runtime import idempotency
+from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
 from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
-from a2a_runtime.execution.skill import ReplyKind
-from a2a_runtime.skills.contract import build_schemas_extension
+from a2a_runtime.cards.extensions import build_extensions
 from a2a_runtime.surface import Surface, has_grpc
 
 Document: TypeAlias = dict[str, object]
@@ -55,7 +53,7 @@ def build_card(surface: Surface, base_url: str, dialect: str = CANONICAL.name, r
         capabilities=AgentCapabilities(
             streaming=agent.capabilities.streaming,
             push_notifications=agent.capabilities.push_notifications,
-            extensions=[*agent.capabilities.extensions, *_build_extensions(surface, skills, url)] or None,
+            extensions=[*agent.capabilities.extensions, *build_extensions(surface, skills, url)] or None,
             extended_agent_card=agent.capabilities.extended_agent_card,
         ),
         security_schemes=dict(surface.security_schemes) or None,
@@ -86,14 +84,6 @@ def _build_interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[A
             yield AgentInterface(url=address, protocol_binding=TransportProtocol.GRPC.value, protocol_version=version)
     if reader.version is not None:
         yield from (each for each in surface.other_interfaces if reader is CANONICAL or each.protocol_version.startswith(reader.version))
-
-
-def _build_extensions(surface: Surface, skills: Sequence[SkillDefinition], url: str) -> Iterator[AgentExtension]:
-    """Build the extensions of this runtime. Idempotency needs tasks: a message as the reply is not stored."""
-    if all(skill.skill.answers is not ReplyKind.MESSAGE for skill in surface.skills.values()):
-        yield idempotency.idempotency_extension()
-    if schemas := build_schemas_extension([skill.contract for skill in skills if skill.contract], url):
-        yield schemas
 
 
 def _build_skill(skill: SkillDefinition) -> AgentSkill:

@@ -19,10 +19,12 @@ from typing import TypeAlias
 
 import httpx
 
+from a2a_contract.extension_table import AUTH_DISCOVERY
 from a2a_contract.v1_0 import AgentCard, SecurityScheme
 from a2a_runtime.client.errors import MissingCredentialsError
 from a2a_runtime.client.oauth import TokenAuth
 from a2a_runtime.client.trusted_issuers import TrustedIssuers
+from a2a_runtime.extensions import find_params
 
 Credential: TypeAlias = str | tuple[str, str] | httpx.Auth | ssl.SSLContext
 """A token or key, a user name with its password, an ``httpx.Auth``, or a TLS context with a client certificate."""
@@ -125,7 +127,9 @@ def choose_auth(card: AgentCard, credentials: Mapping[str, Credential]) -> httpx
     required = " or ".join(" with ".join(names) for names in requirements)
     given = ", ".join(credentials) or "no scheme"
     fix = f'pass auth={{"{requirements[0][0]}": …}}, with the name that the card has'
-    raise MissingCredentialsError(f"{card.name} requires {required}; given are credentials for {given}; {fix}")
+    discovery = find_params(card, AUTH_DISCOVERY)
+    issuers = f", a token of {' or '.join(discovery.authorization_servers)}" if discovery else ""
+    raise MissingCredentialsError(f"{card.name} requires {required}; given are credentials for {given}; {fix}{issuers}")
 
 
 def _build_scheme_auth(name: str, scheme: SecurityScheme, credential: Credential) -> httpx.Auth | None:

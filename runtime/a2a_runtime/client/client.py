@@ -18,6 +18,7 @@ from uuid import uuid4
 import httpx
 
 from a2a_contract import operations
+from a2a_contract.extension_table import Extension
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import (
     AgentCard,
@@ -48,6 +49,7 @@ from a2a_runtime.client.grpc import PLAIN, TLS, GrpcTransport, is_grpc_url
 from a2a_runtime.client.options import ClientOptions, SendOptions
 from a2a_runtime.client.stream import TaskStream
 from a2a_runtime.client.transport import HttpTransport
+from a2a_runtime.extensions import SKILL_ID, Params, find_params
 
 TaskOrId: TypeAlias = Task | str
 """A task, or its id."""
@@ -184,6 +186,10 @@ class A2AClient:
         """Read the agent's card, from the cache until it expires; ``refresh`` asks the agent."""
         return await self._connection.get_card(refresh=refresh)
 
+    async def find_extension(self, extension: Extension[Params]) -> Params | None:
+        """Read the parameters of an extension (``a2a_contract.extension_table``); ``None`` if the card does not declare it."""
+        return find_params(await self.get_card(), extension)
+
     async def get_extended_card(self) -> AgentCard:
         """Read the extended card for authenticated callers."""
         return await self._connection.get_extended_card()
@@ -281,4 +287,7 @@ def _build_request(message: Message, options: SendOptions, *, wait: bool) -> Sen
         history_length=options.history_length,
         return_immediately=not wait,
     )
-    return SendMessageRequest(message=message, configuration=configuration, metadata=dict(options.metadata) if options.metadata is not None else None)
+    metadata = None if options.metadata is None else dict(options.metadata)
+    if options.skill is not None:
+        metadata = {**(metadata or {}), SKILL_ID: options.skill}
+    return SendMessageRequest(message=message, configuration=configuration, metadata=metadata)

@@ -17,8 +17,9 @@ from pydantic import ValidationError
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
-from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION
+from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, MESH, VERSION
 from a2a_contract.errors import InvalidParamsError, UnauthenticatedError, UnsupportedOperationError
+from a2a_contract.extension_table import IDEMPOTENCY, RESUMPTION, SKILL_SELECTION
 from a2a_contract.field_paths import field_paths
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE
@@ -30,7 +31,7 @@ from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interfaces, interface_from_pin
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
 from a2a_runtime.client.transport import HttpTransport, RetrySafety, get_retry_safety, is_retryable_error
-from a2a_runtime.idempotency import supports_idempotency
+from a2a_runtime.extensions import SKILL_ID, find_params
 
 _EVENT_STREAM = "text/event-stream"
 _ERROR_EVENT = "error"
@@ -89,6 +90,10 @@ class ClientConnection(Protocol):
         """Tell whether a request may be repeated after an error."""
         ...
 
+    def can_continue(self) -> bool:
+        """Tell whether the agent continues a stream after an event that the client names; else it begins with a snapshot."""
+        ...
+
     async def aclose(self) -> None:
         """Close the connection."""
         ...
@@ -102,6 +107,7 @@ class AgentConnection:
             raise ValueError("auth: credentials by scheme name need a card, and interface_url=... reads none; pass one httpx.Auth or a token")
         self._transport, self._card_resolver, self._options, self._card_auth = transport, card_resolver, options, card_auth
         self._resolved_card: ResolvedCard | None = None
+        self._has_warned = False
         self._protocols: tuple[ClientProtocol, ...] = ()
         """The protocols of the card's interfaces, beginning with the one in use."""
         if options.interface_url:
@@ -244,11 +250,16 @@ class AgentConnection:
         """Tell whether a request may be repeated after an error."""
         return is_retryable_error(self._get_retry_safety(operation, idempotency_key), error)
 
+    def can_continue(self) -> bool:
+        """Tell whether the card declares it; without a card, and for the mesh, whose cards have no extensions, the ids of events are the sign."""
+        resolved = self._resolved_card
+        return resolved is None or resolved.dialect is MESH or find_params(resolved.card, RESUMPTION) is not None
+
     def _get_retry_safety(self, operation: Operation, idempotency_key: str | None) -> RetrySafety:
         """Count a key only for agents known to support it: others process a repeated message again."""
         idempotent = self._options.retry_policy.idempotent
         if idempotent is None:
-            idempotent = self._resolved_card is not None and supports_idempotency(self._resolved_card.card)
+            idempotent = self._resolved_card is not None and find_params(self._resolved_card.card, IDEMPOTENCY) is not None
         return get_retry_safety(operation, idempotency_key if idempotent else None)
 
     async def _fetch(self, protocol: ClientProtocol, operation: Operation, request: WireModel, idempotency_key: str | None) -> bytes:
@@ -273,12 +284,22 @@ class AgentConnection:
             raise UnsupportedOperationError(f"tenant {tenant!r}: {dialect.title} has no tenants; pin 1.0, or set no tenant")
         if tenant and "tenant" in type(request).model_fields and "tenant" not in request.model_fields_set:
             request = request.model_copy(update={"tenant": tenant})
+        if isinstance(request, SendMessageRequest):
+            self._warn_of_selection(request)
         canonical = METHODS[CANONICAL.name][operation.calls[CANONICAL.name].method or ""]
         try:
             canonical.parse(request)
         except ValidationError as error:
             raise InvalidParamsError(fields=field_paths(error)) from error
         return protocol.encode(operation, request)
+
+    def _warn_of_selection(self, request: SendMessageRequest) -> None:
+        """Warn once of a message that names its skill to an agent that may not read it: another skill would answer."""
+        card = self._resolved_card.card if self._resolved_card else None
+        names_skill = any(SKILL_ID in (metadata or ()) for metadata in (request.metadata, request.message.metadata))
+        if not self._has_warned and names_skill and card and len(card.skills) > 1 and find_params(card, SKILL_SELECTION) is None:
+            self._has_warned = True
+            log.warning("%s: its card does not declare %s; it may ignore %s and use any skill", card.name, SKILL_SELECTION.uri, SKILL_ID)
 
     def _is_trusted(self, url: str) -> bool:
         """Return whether an origin may receive what the client sends: another port of a host may belong to another service."""

@@ -104,6 +104,8 @@ class SendOptions:
     """A webhook for the task that the message starts."""
     metadata: Mapping[str, object] | None = None
     """Free-form metadata of the request."""
+    skill: str | None = None
+    """The id of the skill for the message, at an agent whose card declares skill selection."""
     message_id: str | None = None
     """The id of the message; generated if omitted."""
     reference_task_ids: tuple[str, ...] | None = None

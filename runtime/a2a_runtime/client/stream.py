@@ -8,7 +8,7 @@
               ▼
             get the task ──► its final state, as the last event         also before giving up
 
-If the agent numbers its events, none is lost and none is duplicated. Otherwise the snapshot that the stream resumes with contains the missed events.
+If the card declares resumption, no event is lost or duplicated. Otherwise the snapshot that the stream resumes with contains the missed events.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class TaskStream:
         idempotency_key: str | None = None,
     ) -> None:
         self.task_id, self.cursor = task_id, cursor
+        self._given_cursor = cursor
         self.state: TaskState | None = None
         self.is_over = False
         self._connection, self._operation, self._request, self._idempotency_key = connection, operation, request, idempotency_key
@@ -133,8 +134,10 @@ class TaskStream:
         is_resuming = self._has_started and self.task_id is not None
         if is_resuming:
             operation, request, key = SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=self.task_id or ""), None
+        is_known = self.cursor == self._given_cursor or self._connection.can_continue()
+        cursor = self.cursor if self.task_id and is_known else None
         try:
-            async with aclosing(self._connection.stream_events(operation, request, self.cursor if self.task_id else None, key)) as server_events:
+            async with aclosing(self._connection.stream_events(operation, request, cursor, key)) as server_events:
                 async for server_event in server_events:
                     response = await self._connection.decode_event(operation, server_event)
                     event = response.task or response.message or response.status_update or response.artifact_update

@@ -42,6 +42,7 @@ from a2a_runtime.execution.runner import InProcessRunner, Skills
 from a2a_runtime.execution.signals import TaskEnded
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import cancel_suspended
+from a2a_runtime.extensions import CURSOR_HEADER
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
 from a2a_runtime.settings import Settings
@@ -59,7 +60,6 @@ log = logging.getLogger(__name__)
 SETTLED: frozenset[State] = TERMINAL | INTERRUPTED
 """States in which a task waits for its caller, or has ended."""
 
-CURSOR_HEADER = "Last-Event-ID"
 
 _NOTIFIER_RETRY_SECONDS = 1.0
 _MAX_ATTEMPTS = 8

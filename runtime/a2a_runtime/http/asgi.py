@@ -18,13 +18,13 @@ from pydantic_core import from_json
 from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION, Parameter, Profile
 from a2a_contract.errors import A2AError, ContentTypeNotSupportedError, MethodNotAllowedError, ParseError, PayloadTooLargeError
 from a2a_contract.jsonrpc import NO_ID, CallId
-from a2a_runtime.execution.engine import CURSOR_HEADER
+from a2a_runtime.extensions import CURSOR_HEADER, IDEMPOTENCY_HEADER
 from a2a_runtime.http.negotiation import normalize_version
 from a2a_runtime.service.context import ProtocolBinding
 
 JSON = b"application/json"
 LAST_EVENT_ID = Parameter((CURSOR_HEADER,), "Number of the last event that was received; the stream continues after it.")
-IDEMPOTENCY_KEY = Parameter(("Idempotency-Key",), "Key under which a repeated message is processed once.")
+IDEMPOTENCY_KEY = Parameter((IDEMPOTENCY_HEADER,), "Key under which a repeated message is processed once.")
 
 Header = tuple[bytes, bytes]
 

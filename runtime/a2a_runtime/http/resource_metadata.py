@@ -20,10 +20,10 @@ from litestar.types import HTTPScope
 from pydantic_core import to_json
 
 from a2a_runtime.cards.builder import resolve_url
+from a2a_runtime.cards.extensions import METADATA_PATH
 from a2a_runtime.http.asgi import base_url
 from a2a_runtime.surface import Surface
 
-METADATA_PATH = "/.well-known/oauth-protected-resource"
 _BEARER = re.compile(r"\bBearer\b(?P<parameters> (?=\w+=))?")
 
 

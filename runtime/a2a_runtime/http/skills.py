@@ -38,13 +38,13 @@ from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import SystemClock
 from a2a_runtime.execution.results import RESULT, find_data, join_texts
+from a2a_runtime.extensions import SKILL_ID
 from a2a_runtime.http.asgi import HttpRequest, send_allowed_methods, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.rest import SKILL_CALL, SKILL_PATHS, SKILL_SCHEMA
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.lifecycle import INTERRUPTED
-from a2a_runtime.service.validation import SKILL_ID
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.skills.handlers import get_reply_schema
 from a2a_runtime.skills.schema import extract_payload, read_fields, strip_payload_path, wrap_payload

@@ -31,7 +31,8 @@ from a2a_contract.v1_0 import (
     TaskState,
 )
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.execution.engine import CURSOR_HEADER, SETTLED, to_stream_response
+from a2a_runtime.execution.engine import SETTLED, to_stream_response
+from a2a_runtime.extensions import CURSOR_HEADER
 from a2a_runtime.push.notification import check_config, decrypt_config
 from a2a_runtime.service.authorization import filter_readable
 from a2a_runtime.service.context import CallContext, ServiceBase

@@ -24,6 +24,7 @@ from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.auth.gate import InsufficientScopeError
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
+from a2a_runtime.extensions import SKILL_ID
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.stores.models import IdempotencyKey
 from a2a_runtime.surface import Limits, Surface
@@ -31,9 +32,6 @@ from a2a_runtime.surface import Limits, Surface
 TEXT = "text/plain"
 JSON = "application/json"
 _ANY = "*"
-
-SKILL_ID = "skillId"
-"""Member of the metadata of a request, or of its message, with the id of the skill."""
 
 _DEFAULT_CONFIGURATION = SendMessageConfiguration()
 

@@ -1,7 +1,7 @@
 """Contract of a skill, shared by server and client, and the extension of the card that publishes its schemas.
 
     {"uri": …, "params": {"skills": {"generate-report": {"streaming": false,
-        "input": {"$id": …, "sha256": …, "url": …}, "output": {…}}}}}
+        "input": {"id": …, "sha256": …, "url": …}, "output": {…}}}}}
 
 1.0 and 0.3 have the extension in the same form. The URL serves the schema that the agent applies; the hash is of its bytes. Plain text has no schema.
 """
@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import InvalidParamsError
-from a2a_contract.v1_0 import AgentExtension, Message
+from a2a_contract.extensions import SchemaReference, SkillSchemas, SkillSchemasParams
+from a2a_contract.v1_0 import Message
 from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema, extract_payload
 
 I = TypeVar("I")  # noqa: E741 - the input of a skill, beside O, its output
@@ -61,7 +62,6 @@ AnyContract: TypeAlias = SkillContract[Any, Any]
 """A contract whose types do not matter."""
 
 
-EXTENSION_URI = "urn:a2a-gen:extension:skill-schemas:v1"
 SCHEMAS_PATH = "/schemas"
 """Path of the schemas below the surface."""
 
@@ -71,14 +71,14 @@ def build_schema_path(skill: str, use: str) -> str:
     return f"{SCHEMAS_PATH}/{skill}/{use}.json"
 
 
-def build_schemas_extension(skills: Sequence[AnyContract], base_url: str) -> AgentExtension | None:
-    """Build the extension of a card; ``None`` if no skill has a schema."""
-    params = {skill.id: _describe_skill(skill, base_url) for skill in skills if skill.schemas}
-    return AgentExtension(uri=EXTENSION_URI, description="JSON Schemas of the skills", required=False, params={"skills": params}) if params else None
+def build_schemas_params(skills: Sequence[AnyContract], base_url: str) -> SkillSchemasParams | None:
+    """Build the parameters of the extension; ``None`` if no skill has a schema."""
+    described = {skill.id: _describe_skill(skill, base_url) for skill in skills if skill.schemas}
+    return SkillSchemasParams(skills=described) if described else None
 
 
-def _describe_skill(skill: AnyContract, base_url: str) -> dict[str, object]:
-    forms: dict[str, object] = {
-        use: {"$id": form.id, "sha256": form.digest, "url": base_url + build_schema_path(skill.id, use)} for use, form in skill.schemas.items()
+def _describe_skill(skill: AnyContract, base_url: str) -> SkillSchemas:
+    references = {
+        use: SchemaReference(id=form.id, sha256=form.digest, url=base_url + build_schema_path(skill.id, use)) for use, form in skill.schemas.items()
     }
-    return {"streaming": skill.streams, **forms}
+    return SkillSchemas(streaming=skill.streams, input=references.get("input"), output=references.get("output"))

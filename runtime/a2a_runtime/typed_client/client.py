@@ -15,6 +15,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task, TaskArtifactUpdateEvent
 from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions
 from a2a_runtime.client.stream import TERMINAL_STATES
+from a2a_runtime.extensions import SKILL_ID
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import SchemaMismatchError, wrap_payload
 from a2a_runtime.typed_client.conversation import CallConversation, CallOptions
@@ -28,8 +29,6 @@ from a2a_runtime.typed_client.results import (
 
 I = TypeVar("I")  # noqa: E741 - the input of a skill
 O = TypeVar("O")  # noqa: E741 - its output
-
-_SKILL_ID_KEY = "skillId"
 
 
 class SkillClient:
@@ -101,7 +100,7 @@ class SkillClient:
 
 def build_skill_metadata(skill_id: str) -> dict[str, object]:
     """Build the metadata of a message that selects a skill."""
-    return {_SKILL_ID_KEY: skill_id}
+    return {SKILL_ID: skill_id}
 
 
 def _build_message(skill: SkillContract[Any, Any], request: object, call_options: CallOptions) -> Message:

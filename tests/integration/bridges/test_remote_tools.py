@@ -16,6 +16,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from a2a_contract.errors import InvalidParamsError
+from a2a_contract.extension_table import SKILL_SCHEMAS
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import Agent
@@ -27,7 +28,6 @@ from a2a_runtime.client import A2AClient
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.local import connect
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.skills.contract import EXTENSION_URI
 from a2a_runtime.sources import SkillDescriptor
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
@@ -209,7 +209,7 @@ async def test_an_agent_of_the_same_app_needs_no_connection(travel: Travel) -> N
     app = create_app(Surface(Agent("travel", sources=[travel.source])), settings=FAST_SETTINGS)
     async with run_app(app), connect(app, Caller("ada")) as client:
         card = await client.get_card()
-        params: Any = next(each.params for each in card.capabilities.extensions or () if each.uri == EXTENSION_URI)
+        params: Any = next(each.params for each in card.capabilities.extensions or () if each.uri == SKILL_SCHEMAS.uri)
         url = params["skills"]["book.flight"]["input"]["url"]
         assert json.loads(await client.fetch_document(url)) == FLIGHT
         with pytest.raises(ValueError, match="not a document of this agent"):

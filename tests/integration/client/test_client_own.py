@@ -18,12 +18,12 @@ from a2a_contract.errors import (
     UnauthenticatedError,
     UnsupportedOperationError,
 )
+from a2a_contract.extension_table import IDEMPOTENCY, SKILL_SELECTION
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState
 from a2a_runtime.agent import Capabilities
 from a2a_runtime.auth.gate import PresenceGate
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, ConnectionLostError, Pin, RetryPolicy, SendOptions, TaskEvent
-from a2a_runtime.idempotency import supports_idempotency
 from a2a_runtime.surface import Limits, Surface
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ WAITING = BlockingHandler()
 
 def skill(name: str) -> SendOptions:
     """Ask for a skill."""
-    return SendOptions(metadata={"skillId": name})
+    return SendOptions(skill=name)
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +219,20 @@ class Cutting(httpx.ASGITransport):
         return response
 
 
+class WithoutExtensions(httpx.ASGITransport):
+    """Passes every request on, and takes the extensions off the card."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Ask the agent."""
+        response = await super().handle_async_request(request)
+        if request.method != "GET":
+            return response
+        await response.aread()
+        card = response.json()
+        card["capabilities"]["extensions"] = []
+        return httpx.Response(200, json=card)
+
+
 @pytest.mark.parametrize("streams", [False, True], ids=["call", "stream"])
 async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> None:  # noqa: FBT001 - a table
     """If the card promises idempotency, the message is sent again under its key, and finds the task of the first attempt."""
@@ -228,7 +242,7 @@ async def test_a_message_whose_answer_is_lost_is_taken_once(streams: bool) -> No
         app.lifespan(),
         A2AClient("http://agent", transport=cutting, options=ClientOptions(retry_policy=RetryPolicy(initial_delay=0.01))) as client,
     ):
-        assert supports_idempotency(await client.get_card())
+        assert await client.find_extension(IDEMPOTENCY)
         _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
         assert cutting.suspended == 2
         assert len([task async for task in client.list()]) == 1
@@ -243,11 +257,28 @@ async def test_a_message_is_not_sent_again_where_nobody_promises_to_take_it_once
         app.lifespan(),
         A2AClient("http://agent", transport=cutting, options=ClientOptions(retry_policy=RetryPolicy(initial_delay=0.01))) as client,
     ):
-        assert not supports_idempotency(await client.get_card())
+        assert await client.find_extension(IDEMPOTENCY) is None
         with pytest.raises(ConnectionLostError):
             _ = [event async for event in client.stream("pay")] if streams else await client.send("pay")
         assert cutting.suspended == 1
         assert len([task async for task in client.list()]) == 1
+
+
+async def test_a_skill_is_chosen_where_the_card_says_how(caplog: pytest.LogCaptureFixture) -> None:
+    """Elsewhere the client warns once: any skill may answer."""
+    app = build_test_app(Surface(build_test_agent(), only=frozenset({"echo", "count"})))
+    async with app.lifespan(), A2AClient("http://agent", transport=httpx.ASGITransport(app)) as client:
+        assert await client.find_extension(SKILL_SELECTION)
+        answer = await client.send("2", options=SendOptions(skill="count", metadata={"more": 1}))
+        assert isinstance(answer, Task)
+        assert len((answer.artifacts or [])[0].parts) == 2
+        assert SKILL_SELECTION.uri not in caplog.text
+    async with app.lifespan(), A2AClient("http://agent", transport=WithoutExtensions(app)) as client:
+        for _ in range(2):
+            await client.send("2", options=skill("echo"))
+    assert [record.getMessage() for record in caplog.records if SKILL_SELECTION.uri in record.getMessage()] == [
+        f"busy: its card does not declare {SKILL_SELECTION.uri}; it may ignore skillId and use any skill"
+    ]
 
 
 async def test_a_stream_that_is_left_frees_its_connection(proxy: CuttingProxy) -> None:

@@ -18,6 +18,7 @@ from a2a_contract.errors import (
     TaskNotFoundError,
     UnsupportedOperationError,
 )
+from a2a_contract.extension_table import IDEMPOTENCY
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState, TaskStatusUpdateEvent
 from a2a_runtime.client import (
@@ -33,7 +34,6 @@ from a2a_runtime.client import (
     TransportError,
     UnexpectedStatusError,
 )
-from a2a_runtime.idempotency import supports_idempotency
 
 pytestmark = [pytest.mark.anyio, pytest.mark.peer]
 
@@ -255,7 +255,7 @@ async def test_listing(client: A2AClient, peer: Peer) -> None:
 
 async def test_nobody_else_promises_to_heed_keys(client: A2AClient) -> None:
     """So nothing is sent twice to agents made with the official SDKs."""
-    assert not supports_idempotency(await client.get_card())
+    assert await client.find_extension(IDEMPOTENCY) is None
 
 
 async def test_the_extended_card(client: A2AClient) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-EXTENSION = "urn:a2a-gen:extension:skill-schemas:v1"
+from a2a_contract.extension_table import SKILL_SCHEMAS
+
+EXTENSION = SKILL_SCHEMAS.uri
 _LEVELS = 30
 
 

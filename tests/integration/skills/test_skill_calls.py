@@ -11,10 +11,10 @@ from integration.skills.conftest import URL
 from a2a_contract.base import JsonObject
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import InvalidParamsError
+from a2a_contract.extension_table import SKILL_SCHEMAS
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin
-from a2a_runtime.skills.contract import EXTENSION_URI
 
 pytestmark = pytest.mark.anyio
 
@@ -98,10 +98,10 @@ async def test_questions_are_answered_by_the_same_call(http: httpx.AsyncClient) 
 async def test_cards_name_the_schemas(http: httpx.AsyncClient, version: str) -> None:
     """The card of either version has the id, hash and URL of every schema, and the URL serves what the hash is of."""
     card = (await http.get("/.well-known/agent-card.json", headers={"A2A-Version": version})).json()
-    (extension,) = [each for each in card["capabilities"]["extensions"] if each["uri"] == EXTENSION_URI]
+    (extension,) = [each for each in card["capabilities"]["extensions"] if each["uri"] == SKILL_SCHEMAS.uri]
     assert list(extension["params"]["skills"]) == ["summarize", "write-report", "publish"]
     for facts in extension["params"]["skills"].values():
         for use in ("input", "output"):
             served = await http.get(facts[use]["url"])
             assert sha256(served.content).hexdigest() == facts[use]["sha256"]
-            assert served.json()["$id"] == facts[use]["$id"]
+            assert served.json()["$id"] == facts[use]["id"]

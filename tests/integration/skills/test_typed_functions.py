@@ -18,6 +18,7 @@ import pytest
 from integration.outcome_agent import serve_on_socket
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
+from a2a_contract.extension_table import SKILL_SCHEMAS
 from a2a_contract.v1_0 import Message
 from a2a_gen.entry import main
 from a2a_runtime.agent import Agent
@@ -25,7 +26,6 @@ from a2a_runtime.app import create_app
 from a2a_runtime.client import A2AClient
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.skills.contract import EXTENSION_URI
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
 
@@ -167,7 +167,7 @@ async def test_questions_have_typed_answers(http: httpx.AsyncClient) -> None:
 async def test_the_card_and_the_openapi_document_have_the_schemas(http: httpx.AsyncClient) -> None:
     """As for skills with files: the extension of the card names each schema, its address serves it, and calls are documented."""
     card = (await http.get("/.well-known/agent-card.json", headers={"A2A-Version": "1.0"})).json()
-    (extension,) = [each for each in card["capabilities"]["extensions"] if each["uri"] == EXTENSION_URI]
+    (extension,) = [each for each in card["capabilities"]["extensions"] if each["uri"] == SKILL_SCHEMAS.uri]
     skills = extension["params"]["skills"]
     assert {name: (each["streaming"], *sorted(each.keys() - {"streaming"})) for name, each in skills.items()} == {
         "book": (False, "input", "output"),

@@ -61,7 +61,7 @@ class Script:
     def __init__(self, *connections: Connection, ends: TaskState | A2AError = DONE, patience: int = 3) -> None:
         self.connections, self.ends, self.patience = list(connections), ends, patience
         self.requests: list[tuple[str, str | None]] = []
-        self.open = 0
+        self.open, self.continues = 0, True
         self._said: list[StreamResponse] = []
 
     async def stream_events(
@@ -98,6 +98,10 @@ class Script:
     def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None) -> bool:  # noqa: ARG002 - as the port has it
         """Heed keys, as our own agents do."""
         return is_retryable_error(get_retry_safety(operation, "key"), error)
+
+    def can_continue(self) -> bool:
+        """Continue after an event, as our own agents do."""
+        return self.continues
 
     async def wait_before_retry(self, failures: int) -> bool:
         """Wait for no time."""
@@ -221,6 +225,15 @@ async def test_a_subscription_outlasts_questions() -> None:
     script = Script([task(TaskState.INPUT_REQUIRED), state(WORKING), state(TaskState.AUTH_REQUIRED), state(DONE)])
     stream = TaskStream(script, SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), task_id="t")
     assert names([event async for event in stream])[-2:] == [TaskState.AUTH_REQUIRED, DONE]
+
+
+async def test_a_cursor_is_sent_where_the_agent_continues_after_it() -> None:
+    """At another agent the stream begins again with a snapshot, even if its events have ids; a cursor of the caller is sent in any case."""
+    script = Script([task(WORKING, "1"), LOST], [task(WORKING, "7"), LOST], [task(DONE, "9")])
+    script.continues = False
+    stream = TaskStream(script, SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id="t"), task_id="t", cursor="0")
+    assert names([event async for event in stream]) == [WORKING, WORKING, DONE]
+    assert script.requests == [(SUBSCRIBE, "0"), (SUBSCRIBE, None), (SUBSCRIBE, None)]
 
 
 async def test_the_error_has_task_and_cursor() -> None:

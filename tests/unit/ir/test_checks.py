@@ -19,6 +19,8 @@ DIALECT = "dialects.json#/dialects/1"
 CONSEQUENCES = {"A2A-C31", "A2A-C32", "A2A-C37", "A2A-C45", "A2A-C47"}
 TYPE = {"description": "A type.", "type": "object", "properties": {}}
 FAMILY = {"description": "More.", "$defs": {"More": TYPE}}
+EXTENSION = {**FAMILY, "x-a2a-extension": {"name": "more", "version": 1, "params": "More", "description": "More."}}
+SECOND = {**EXTENSION, "$defs": {"Most": TYPE}, "x-a2a-extension": {"name": "more", "version": 2, "params": "Most", "description": "More."}}
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,10 @@ FAMILY = {"description": "More.", "$defs": {"More": TYPE}}
         pytest.param({f"{TASK}/task-id": {}, f"{TASK}/taskId": {}}, "A2A-C05", "/$defs/Task/properties/taskId", id="members"),
         pytest.param({"v1/message.json#/$defs/Role/x-enum-varnames": ["USER", "USER"]}, "A2A-C06", "/$defs/Role", id="values"),
         pytest.param({"v2/more.json": FAMILY}, "A2A-C07", "", id="folder without dialect"),
+        pytest.param({"extensions/more.json": FAMILY}, "A2A-C50", "/x-a2a-extension", id="extension without a name"),
+        pytest.param({"extensions/more.json": EXTENSION | {"$defs": {"Other": TYPE}}}, "A2A-C51", "/x-a2a-extension", id="type of an extension"),
+        pytest.param({"extensions/a.json": EXTENSION, "extensions/b.json": SECOND}, "A2A-C52", "/x-a2a-extension", id="extension twice"),
+        pytest.param({"extensions/more.json": EXTENSION}, None, "", id="extension"),
         pytest.param({"v1/deep/more.json": FAMILY}, "A2A-C07", "", id="folder in a folder"),
         pytest.param(
             {f"{OPERATION}/dialects/v7": {"method": "x", "request": None, "result": None}}, "A2A-C10", f"{OPERATION}/dialects/v7", id="dialect"

@@ -15,6 +15,7 @@ from a2a_gen.problems import Problem
 CHECKS: tuple[Callable[[Contract], Iterator[Problem]], ...] = (
     types.check_name_clashes,
     types.dialects_and_folders,
+    types.extensions,
     tables.dialects,
     tables.translations,
     tables.losses,

@@ -7,7 +7,20 @@ from itertools import chain
 
 from a2a_gen.ir import names
 from a2a_gen.ir.checks.duplicates import find_duplicates
-from a2a_gen.ir.model import Contract, Enumeration, EnumValue, Family, Field, HttpPath, OperationCall, OperationRow, Primitive, Record, TypeDefinition
+from a2a_gen.ir.model import (
+    EXTENSIONS_FOLDER,
+    Contract,
+    Enumeration,
+    EnumValue,
+    Family,
+    Field,
+    HttpPath,
+    OperationCall,
+    OperationRow,
+    Primitive,
+    Record,
+    TypeDefinition,
+)
 from a2a_gen.problems import Place, Problem
 
 
@@ -137,12 +150,23 @@ def _python_value(value: EnumValue) -> str:
     return value.python
 
 
+def extensions(contract: Contract) -> Iterator[Problem]:
+    """Check that every file of extensions defines one, with a type of parameters, and that no two have the same name."""
+    for row in contract.extensions:
+        if not row.name:
+            yield Problem(row.place, "A2A-C50", "the file defines no extension", "add x-a2a-extension, with name, version, params and description")
+        elif contract.type(EXTENSIONS_FOLDER, row.params) is None:
+            yield Problem(row.place, "A2A-C51", f"extension {row.name} has no type {row.params}", "write the type into $defs, or correct params")
+    for later, first in find_duplicates([row for row in contract.extensions if row.name], lambda row: row.name):
+        yield Problem(later.place, "A2A-C52", f"{later.place.file} and {first.place.file} define the extension {first.name}", "rename one of the two")
+
+
 def dialects_and_folders(contract: Contract) -> Iterator[Problem]:
     """Check that every folder of types belongs to a dialect, and that every dialect has its folder."""
     known = {dialect.name for dialect in contract.dialects}
     folders = {family.dialect for family in contract.families}
     for family in contract.families:
-        if family.dialect not in known:
+        if family.dialect not in {*known, EXTENSIONS_FOLDER}:
             cure = f"move the file to the folder of a dialect, or add the dialect {family.dialect} to dialects.json"
             yield Problem(Place(family.file), "A2A-C07", f"the folder {family.dialect} belongs to no dialect", cure)
     for dialect in contract.dialects:
