@@ -33,6 +33,7 @@ from a2a_contract.service import AgentService
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.execution.engine import Engine, EngineOptions
+from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.logs import audit
 from a2a_runtime.mesh.service import MeshService
 from a2a_runtime.net.policy import OutboundPolicy
@@ -60,6 +61,7 @@ OFF = "off"
 """Value of the setting of a path that is not served."""
 
 _UNAVAILABLE = "unavailable"
+_USE_ANOTHER = "use a store of a2a_runtime.stores: sqlite:///file or postgresql://…"
 _PROBE_TIMEOUT = 0.8
 """Probes respond within a second."""
 
@@ -157,6 +159,8 @@ class AgentRuntime:
         store = settings.store if store is None else store
         self.metrics = _build_metrics(settings)
         self.store = _build_store(store, settings, self.metrics)
+        for surface in surfaces:
+            _check_task_ids(self.store, surface)
         self._http_client = LazyHttpClient(settings)
         notifier = self.store.notifier()
         self._push_sender: PushSender | None = None
@@ -196,6 +200,7 @@ class AgentRuntime:
             raise ValueError(f"{surface}: its agent is mounted already; mount all surfaces of an agent when the app starts")
         if surface.agent.capabilities.push_notifications and self._push_sender is None:
             raise ValueError(f"{surface}: it has webhooks, and none of the agents at start had; start the app with one that has push_notifications")
+        _check_task_ids(self.store, surface)
         dependencies = {surface.agent: surface.agent.build_dependencies()}
         async with AsyncExitStack() as stack:
             self._dependencies.update(dependencies)
@@ -297,6 +302,21 @@ def _build_store(store: Store | str, settings: Settings, metrics: Metrics | None
     from a2a_runtime.stores.measured import measure_store  # noqa: PLC0415 - imported only where metrics are on
 
     return measure_store(built, metrics)
+
+
+def _check_task_ids(store: Store, surface: Surface) -> None:
+    """Raise ``UnsupportedStoreError`` for a surface whose tasks have ids before they are created, on a store that generates all ids."""
+    if store.accepts_task_ids:
+        return
+    name = type(store).__name__
+    if MESH.name in surface.dialects:
+        raise UnsupportedStoreError(f"{surface}: clients of the mesh dialect choose the ids of tasks, and {name} takes none; {_USE_ANOTHER}")
+    for skill_id, each in surface.agent.skills.items():
+        if each.skill.answers is ReplyKind.EITHER:
+            raise UnsupportedStoreError(
+                f"{surface}: skill {skill_id!r} has answers='either', whose task has its id from the beginning, and {name} takes none; "
+                f"use answers='task', or {_USE_ANOTHER}"
+            )
 
 
 def _ignore() -> None:

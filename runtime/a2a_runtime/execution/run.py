@@ -82,7 +82,7 @@ class RunPhase(Enum):
     JOB        cancels the job         failed: the handle of the job lives in this process only
     ENDING     is recorded             ended as the handler has decided
 
-    Released means failed where the store is not durable or the skill not restartable.
+    Released means failed where the store runs no tasks again or the skill is not restartable.
     """
 
     STARTING = "starting"
@@ -136,7 +136,7 @@ class TaskRun:
         self.stop_reason: StopReason | None = None
         self.stop_requested_at = 0.0
         self._phase = RunPhase.STARTING
-        self._can_release = dependencies.store.is_durable and skill.restartable
+        self._can_release = dependencies.store.runs_again and skill.restartable
         self._records = claimed.records
         self._job_started: asyncio.Future[None] | None = None
         reason = None if self.context.attempt == 1 else refuse_restart(skill, claimed, message)

@@ -311,6 +311,8 @@ class Store(TaskStore, ContextStore, EventLog, RunStore, PushConfigStore, Outbox
     """Sum of all roles."""
 
     is_durable: bool  # acknowledged writes survive the death of the process
+    runs_again: bool  # a task whose process is gone is run again, by another one or by the next start; otherwise it fails
+    accepts_task_ids: bool  # new tasks may come with their ids; otherwise the store generates them all
 
     def notifier(self) -> Notifier | None:
         """Create a notifier between the processes that share this store; ``None`` if only one process can use it."""

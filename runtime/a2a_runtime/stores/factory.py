@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.importing import explain_missing
@@ -12,6 +12,9 @@ from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
 
 MEMORY_URL = "memory"
+_DRIVERS = {"sqlite": {"aiosqlite", "pysqlite"}, "postgresql": {"asyncpg", "psycopg", "psycopg2", "psycopg_async"}}
+"""Drivers that addresses for SQLAlchemy name; the store has a driver of its own."""
+_ATTRIBUTES = ("is_durable", "runs_again", "accepts_task_ids")
 _URL_FORMS = "memory, sqlite:///tasks.db, sqlite:////var/lib/agent/tasks.db (absolute path) or postgresql://user@host/database"
 
 
@@ -22,9 +25,10 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
     """
     if url == MEMORY_URL:
         return MemoryStore(options)
+    url = _to_plain_url(url)
     parts = urlsplit(url)
     match parts.scheme:
-        case "sqlite" if not parts.netloc and len(parts.path) > 1:
+        case "sqlite" if not parts.netloc and len(parts.path) > 1 and unquote(parts.path) != "/:memory:":
             return SqliteStore(Path(unquote(parts.path[1:])), options, attach=attach)
         case "postgresql" | "postgres" if parts.netloc or parts.query:
             with explain_missing("store"):
@@ -33,6 +37,17 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
             return PostgresStore(url, options)
         case _:
             raise UnsupportedStoreError(f"store: {url!r} is not a store URL; use {_URL_FORMS}")
+
+
+def _to_plain_url(url: str) -> str:
+    """Convert an address as it is written for SQLAlchemy: without the driver, and with the name that TLS has in Postgres."""
+    dialect, separator, rest = url.partition("://")
+    name, _, driver = dialect.partition("+")
+    if not driver or driver not in _DRIVERS.get(name, ()):
+        return url
+    address, _, query = rest.partition("?")
+    parameters = [("sslmode" if key == "ssl" and name == "postgresql" else key, value) for key, value in parse_qsl(query, keep_blank_values=True)]
+    return f"{name}{separator}{address}" + (f"?{urlencode(parameters, quote_via=quote)}" if parameters else "")
 
 
 async def try_store(url: str) -> None:
@@ -51,10 +66,13 @@ def find_missing_methods(store: object) -> list[str]:
 
 def validate_store(store: object) -> Store:
     """Return the object as a store; raise ``UnsupportedStoreError`` if it is incomplete."""
-    missing = find_missing_methods(store)
-    if not isinstance(store, Store) or missing:
-        raise UnsupportedStoreError(f"{type(store).__name__}: not a store; add {', '.join(missing) or 'the attribute is_durable'}")
-    return store
+    missing = [*find_missing_methods(store), *(name for name in _ATTRIBUTES if not hasattr(store, name))]
+    if isinstance(store, Store) and not missing:
+        return store
+    name = type(store).__name__
+    if "read_events" in missing and not {"load_task", "create_task", "update_task"} & set(missing):
+        raise UnsupportedStoreError(f"{name}: not a store; wrap it, SimpleStore({name}(…)) of a2a_runtime.stores.simple, or add {', '.join(missing)}")
+    raise UnsupportedStoreError(f"{name}: not a store; add {', '.join(missing)}")
 
 
 def require_queue(store: Store) -> RunQueue:

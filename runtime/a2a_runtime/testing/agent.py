@@ -87,8 +87,10 @@ class InProcessAgent:
         return (await self.engine.load(self.scope, stored.wire_id)).task.model
 
     async def wait_terminal(self, stored: StoredTask) -> Task:
-        """Wait until a task has ended."""
-        await self.engine.wait(stored.key, 1, TERMINAL)
+        """Wait until a task has ended, also one of an earlier process."""
+        current = await self.engine.load(self.scope, stored.wire_id)
+        if current.state not in TERMINAL:
+            await self.engine.wait(current.key, current.last_seq, TERMINAL)
         return (await self.engine.load(self.scope, stored.wire_id)).task.model
 
     async def wait_for_state(self, stored: StoredTask, *states: State) -> LoggedEvent:

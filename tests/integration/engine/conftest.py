@@ -14,15 +14,17 @@ from a2a_runtime.execution.skill import Handler, Skill
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.postgres import PostgresStore
+from a2a_runtime.stores.simple import SimpleStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import InProcessAgent, run_agent
+from a2a_runtime.testing.dict_storage import DictStorage
 
 MakeStore = Callable[[], Store]
 
 OPTIONS = StoreOptions(lease_seconds=2.0)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", "simple"])
 def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
     """Make stores on one and the same medium."""
     return _build_store_factory(request.param, request, tmp_path)
@@ -33,6 +35,9 @@ def _build_store_factory(medium: str, request: pytest.FixtureRequest, tmp_path: 
         case "memory":
             store = MemoryStore(OPTIONS)
             return lambda: store
+        case "simple":
+            storage = DictStorage()
+            return lambda: SimpleStore(storage, OPTIONS)
         case "sqlite":
             return lambda: SqliteStore(tmp_path / "tasks.db", OPTIONS)
         case _:
@@ -52,7 +57,7 @@ class RunAgent:
         return run_agent(*skills, store=self.make_store(), worker_store=self.make_store() if self.on_workers else None, **options)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres", "workers"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", "simple", "workers"])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> RunAgent:
     """Every runner: in the process, on every store, and on workers."""
     on_workers = request.param == "workers"

@@ -63,6 +63,7 @@ class MemoryTask:
     position: int = 0
     cancel_requested: bool = False
     crashes: int = 0
+    first_seq: int = 1  # number of the first event that is kept
     hidden_skills: Sequence[str] = ()
     content_bytes: int = 0  # of messages, metadata and artifacts
     log_bytes: int = 0  # of the same in the events, about
@@ -242,6 +243,15 @@ class TaskIndex:
         index.by_context[task.context_id].append(task)
         self.active[task.key] = task
         self._append(index, task, at)
+
+    def restore(self, task: MemoryTask, at: int) -> None:
+        """Add a task of an earlier process in its state."""
+        self.add(task, at)
+        if task.state not in lifecycle.ACTIVE:
+            del self.active[task.key]
+        if task.state in lifecycle.TERMINAL:
+            self._ended.append(task)
+        self.size_bytes += task.content_bytes
 
     def change_state(self, task: MemoryTask, state: State, at: int) -> None:
         """Set the state of a task."""

@@ -27,7 +27,8 @@ class MemoryStore(MemoryTasks):
     Only one process can use it, but leases and claims follow the rules of shared stores.
     """
 
-    is_durable = False
+    is_durable = runs_again = False
+    accepts_task_ids = True
 
     def notifier(self) -> None:
         """Return none: there is no other process."""

@@ -16,6 +16,22 @@ from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.memory.state import MemoryBase
 from a2a_runtime.stores.models import ChangeResult, CreateResult, LoggedEvent, NewTask, StoredTask, TaskChange, TaskHead, TaskPage, TaskQuery
+from a2a_runtime.structs import struct
+
+
+@struct
+class PlannedChange:
+    """A change that was checked, with what it writes."""
+
+    task: MemoryTask
+    change: TaskChange
+    rows: changes.ChangeRows
+    metadata: bytes  # of the task, after the change
+    at: int
+
+    def number_events(self) -> list[LoggedEvent]:
+        """Number the events of the change."""
+        return self.rows.number_events(self.task.last_seq, self.task.state)
 
 
 class MemoryTasks(MemoryBase):
@@ -73,6 +89,11 @@ class MemoryTasks(MemoryBase):
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Apply a change to a task."""
+        planned = self._plan_change(scope, key, change)
+        return planned if isinstance(planned, ChangeResult) else self._apply_change(planned)
+
+    def _plan_change(self, scope: TaskScope, key: str, change: TaskChange) -> PlannedChange | ChangeResult:
+        """Check a change and build its rows; the result if it was applied before."""
         task = self._index.tasks.get(key)
         if task is None or task.scope != scope:
             raise TaskNotFoundError
@@ -82,13 +103,14 @@ class MemoryTasks(MemoryBase):
         at = self._index.now_millis()
         rows = changes.build_change_rows(change, task.ids, at)
         metadata = fragments.merge_object(task.metadata, change.metadata) if change.metadata else task.metadata
-        return self._apply_change(task, change, rows, metadata, at)
+        return PlannedChange(task, change, rows, metadata, at)
 
-    def _apply_change(self, task: MemoryTask, change: TaskChange, rows: changes.ChangeRows, metadata: bytes, at: int) -> ChangeResult:
+    def _apply_change(self, planned: PlannedChange) -> ChangeResult:
         """Write the rows; nothing may fail from here on."""
-        events = rows.number_events(task.last_seq, task.state)
+        task, change, rows, at = planned.task, planned.change, planned.rows, planned.at
+        events = planned.number_events()
         task.status = rows.status or task.status
-        task.metadata = metadata
+        task.metadata = planned.metadata
         self._write_content(task, change, rows)
         if rows.messages:
             task.history = (*task.history, *((at, body) for body in rows.messages))
@@ -166,11 +188,10 @@ class MemoryTasks(MemoryBase):
         task = self._index.tasks.get(key)
         if task is None:
             raise TaskNotFoundError
-        if task.events is None:
-            if after < task.last_seq:
-                raise EventsGoneError
-            return ()
-        return tuple(task.events[after : after + limit])
+        kept_after = task.last_seq if task.events is None else task.first_seq - 1
+        if after < kept_after:
+            raise EventsGoneError
+        return () if task.events is None else tuple(task.events[after - kept_after : after - kept_after + limit])
 
     def _check_wire_id(self, scope: TaskScope, wire_id: str, at: int) -> None:
         """Raise ``TaskIdInUseError`` if a task has the id that is active or ended recently."""

@@ -26,7 +26,7 @@ DIRECT_VARIABLE = "A2A_STORE_DIRECT"
 class PostgresStore(PostgresTasks, PostgresQueue):
     """Store in one database, whose schema is created by ``a2a-gen db upgrade``."""
 
-    is_durable = True
+    is_durable = runs_again = accepts_task_ids = True
     _is_notified = False
 
     def notifier(self) -> PostgresNotifier:

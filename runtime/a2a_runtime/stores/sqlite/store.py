@@ -24,7 +24,7 @@ class SqliteStore(SqliteTasks):
     With ``attach`` the store is opened while another process runs on the file, to read and delete tasks: it takes no lock and claims no run.
     """
 
-    is_durable = True
+    is_durable = runs_again = accepts_task_ids = True
 
     def __init__(self, path: str | Path, options: StoreOptions = DEFAULT_OPTIONS, *, attach: bool = False) -> None:
         super().__init__(path, options)

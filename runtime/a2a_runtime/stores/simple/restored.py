@@ -1,0 +1,53 @@
+"""Tasks of earlier processes, built from what a storage holds."""
+
+from __future__ import annotations
+
+from a2a_contract.lifecycle import State
+from a2a_contract.v1_0 import Message, Part, Role, Task
+from a2a_runtime import lifecycle
+from a2a_runtime.clock import to_millis
+from a2a_runtime.stores import fragments
+from a2a_runtime.stores.changes import ChunkRow
+from a2a_runtime.stores.memory.index import MemoryTask
+from a2a_runtime.stores.simple.reserved import ReservedMetadata
+
+LOST = "The process that ran this task is gone"
+
+
+def build_lost_message(task: Task, message_id: str) -> Message:
+    """Build the message of a task that was active when its process ended."""
+    return Message(message_id=message_id, context_id=task.context_id, task_id=task.id, role=Role.AGENT, parts=[Part(text=LOST)])
+
+
+def status_millis(task: Task, found: ReservedMetadata) -> int:
+    """Return the time of the status."""
+    return found.facts.created if task.status.timestamp is None else to_millis(task.status.timestamp)
+
+
+def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTask:
+    """Build the task of a memory store from a task and its reserved metadata. Its earlier events are gone."""
+    facts, progress = found.facts, found.progress
+    ids = fragments.encode_ids(task.id, task.context_id or "")
+    state = State(task.status.state)
+    message = None if task.status.message is None else task.status.message.to_json()
+    built = MemoryTask(
+        *(facts.scope, key, task.id, task.context_id or "", ids.joined, facts.skill, facts.dialect, None),
+        epoch=progress.epoch,
+        status=fragments.encode_status(state, status_millis(task, found), message),
+        metadata=fragments.encode_object(found.public) if found.public else fragments.EMPTY_OBJECT,
+        history=tuple((facts.created, each.to_json()) for each in task.history or ()),
+        events=[],
+        state=state,
+        version=progress.version,
+        last_seq=progress.last_seq,
+        first_seq=progress.last_seq + 1,
+        hidden_skills=facts.hidden_skills,
+    )
+    for artifact in task.artifacts or ():
+        body = artifact.to_json()
+        built.write_chunk(ChunkRow(artifact.artifact_id, True, fragments.encode_chunk(artifact), body))  # noqa: FBT003 - a column
+    built.content_bytes += sum(len(body) for _, body in built.history) + len(built.metadata)
+    built.log_bytes = 0
+    if state in lifecycle.TERMINAL:
+        built.pack_artifacts()
+    return built
