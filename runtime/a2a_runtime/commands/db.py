@@ -34,7 +34,8 @@ Examples:
   a2a-gen db upgrade --sql > upgrade.sql          statements for an operator who runs them
   a2a-gen db check --store sqlite:///tasks.db
   a2a-gen db tasks list --owner ada --state working
-  a2a-gen db tasks delete --owner ada --all"""
+  a2a-gen db tasks delete --owner ada --all
+  a2a-gen db forget --owner ada                   erase a person, also from the free space of the file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +227,39 @@ def _maintain(url: str, work: Callable[[MaintainedStore], Awaitable[T]]) -> T:
             await store.close()
 
     return _run(maintain())
+
+
+@command.command()
+@_selection_options
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask before.")
+def forget(selection: StoreSelection, *, is_confirmed: bool) -> None:
+    """Erase everything of a caller.
+
+    Deletes the tasks of --owner, running ones too, with their messages, events, results and webhooks, the conversations, and their totals. Then the
+    space is rewritten: stop an agent on a SQLite file first. Files of Postgres keep old bytes until they are overwritten, see docs/serving.md.
+    """
+    if selection.owner is None:
+        raise click.UsageError("--owner: not given; name the caller to erase")
+    if not is_confirmed:
+        click.confirm(f"Erase everything of {selection.owner!r} in {_hide_password(selection.url)}?", abort=True, err=True)
+
+    async def delete_scopes() -> tuple[int, int]:
+        async with selection.open() as (store, scopes):
+            return len(scopes), sum([await store.delete_scope(scope) for scope in scopes])
+
+    scopes, deleted = _run(delete_scopes())
+    try:
+        _maintain(selection.url, lambda store: store.vacuum())
+    except CommandError as error:
+        fix = "stop the agent and run a2a-gen db vacuum"
+        raise CommandError(f"store: {deleted} tasks deleted, and their bytes may still be in the file; {fix} ({error.message})") from error
+    click.echo(f"erased {selection.owner}: {deleted} tasks in {scopes} {'scope' if scopes == 1 else 'scopes'}", err=True)
+
+
+def _hide_password(url: str) -> str:
+    """Remove user and password of a database's URL."""
+    scheme, _, rest = url.rpartition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 @tasks.command("list")

@@ -133,7 +133,7 @@ class SqlStore(ABC):
         return [TaskScope.from_text(row["scope"]) for row in await self._fetch("list_scopes")]
 
     async def delete_scope(self, scope: TaskScope) -> int:
-        """Delete all tasks and conversations of a scope."""
+        """Delete all tasks and conversations of a scope, and its totals, whose rows have its name."""
         return await self._delete(scope, None)
 
     async def _delete(self, scope: TaskScope, context_id: str | None) -> int:
@@ -141,10 +141,14 @@ class SqlStore(ABC):
         where = {"scope": scope.to_text(), "context_id": context_id}
 
         async def delete(transaction: SqlTransaction) -> int:
+            if context_id is None:
+                await transaction.fetch("await_cleanup")  # which moves totals from row to row
             keys = [row["key"] for row in await transaction.fetch("lock_tasks", **where)]
             await _delete_tasks(transaction, keys)
             await transaction.fetch("delete_messages", **where)
             await transaction.fetch("delete_contexts", **where)
+            if context_id is None:
+                await transaction.fetch("delete_totals", scope=where["scope"])
             return len(keys)
 
         return await self._transact(delete)

@@ -62,6 +62,9 @@ VACUUM (ANALYZE) a2a_tasks, a2a_messages, a2a_chunks, a2a_events, a2a_records, a
 -- connection.
 SELECT 1 AS locked WHERE pg_try_advisory_xact_lock(4107310022)
 
+-- name: await_cleanup
+SELECT pg_advisory_xact_lock(4107310022)
+
 -- name: lock_ended
 -- Ended before the cutoff, and without a pending delivery.
 SELECT key FROM a2a_tasks t

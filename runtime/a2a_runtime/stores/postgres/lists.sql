@@ -61,6 +61,13 @@ SELECT count(*) AS folded FROM folded
 -- name: delete_empty_totals
 DELETE FROM a2a_task_totals WHERE number = 0
 
+-- name: delete_totals
+-- Of a scope without tasks, under the lock of the cleanup.
+WITH delta AS (
+    DELETE FROM a2a_task_deltas WHERE scope = :scope AND NOT EXISTS (SELECT FROM a2a_tasks WHERE scope = :scope)
+)
+DELETE FROM a2a_task_totals WHERE scope = :scope AND NOT EXISTS (SELECT FROM a2a_tasks WHERE scope = :scope)
+
 -- name: correct_totals
 -- One row for each total that was wrong. One statement, so one snapshot; a change that is committed later brings its own difference.
 INSERT INTO a2a_task_deltas (scope, state, number)

@@ -52,6 +52,9 @@ DELETE FROM contexts WHERE scope = :scope AND context_id BETWEEN coalesce(:conte
 -- The transaction is the only writer already.
 SELECT 1 AS locked;
 
+-- name: await_cleanup
+SELECT 1 AS locked;
+
 -- name: lock_ended
 -- Ended before the cutoff, and without a pending delivery.
 SELECT key FROM tasks

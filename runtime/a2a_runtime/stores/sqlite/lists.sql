@@ -35,6 +35,10 @@ ON CONFLICT (scope, state) DO UPDATE SET number = number + excluded.number;
 -- name: delete_empty_totals
 DELETE FROM task_totals WHERE number = 0;
 
+-- name: delete_totals
+-- Of a scope without tasks.
+DELETE FROM task_totals WHERE scope = :scope AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.scope = task_totals.scope);
+
 -- name: correct_totals
 -- One row for each total that was wrong.
 INSERT INTO task_totals (scope, state, number)
