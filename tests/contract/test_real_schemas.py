@@ -1,6 +1,6 @@
-"""Schemas of real projects, as packages of PyPI carry them: each becomes a package that reads what the schema accepts, or is refused with a cure.
+"""Schemas of real projects, from packages of PyPI and npm: each becomes a package that reads what its schema accepts, or is refused with a cure.
 
-Ten run always, all of them in `make soak`.
+Twelve run always, all of them in `make soak`.
 """
 
 from __future__ import annotations
@@ -55,28 +55,39 @@ ALWAYS: dict[str, object] = {
         "sphinx": {"configuration": "conf.py"},
     },
     f"{VENDOR}/github-actions.json": {"name": "a", "description": "b", "runs": {"using": "node20", "main": "index.js"}},
+    "npm:turbo/package/schema.json": {"tasks": {"build": {"dependsOn": ["^build"], "outputs": ["dist/**"], "cache": True}}, "ui": "stream"},
+    "npm:@changesets/config/package/schema.json": {"access": "public", "baseBranch": "main", "fixed": [["a", "b"]], "commit": False},
     "jsonschema_specifications/schemas/draft7/metaschema.json": {"type": ["object", "null"], "properties": {"a": {"$ref": "#"}}, "default": None},
 }
 """The schemas of every run, each with a document that it accepts."""
 REFUSED = {
+    "lerna-schema.json": "is not part of this project",
+    "typedoc-config.schema.json": "is not a supported draft",
     "renovate.json": "are too many to generate",
     "drone-ci.json": "cannot be read",
     "pdm.schema.json": "is not part of this project",
     **dict.fromkeys(("nbformat.v3.schema.json", "nbformat.v4.schema.json", "nbformat.v4.5.schema.json"), "is not a supported draft"),
 }
-"""What is refused, and why: too large, incomplete without files of others, or of draft-04."""
+"""What is refused, and why: too large, incomplete without files of others, of draft-04, or of an address that is no draft."""
 
 
-def site_packages() -> Path:
-    """Find the folder in which the packages are."""
+def show_path(path: str) -> str:
+    """Name a schema in the results: by its file, and for npm by its package."""
+    return path.removeprefix("npm:") if path.startswith("npm:") else Path(path).name
+
+
+def find_file(path: str) -> Path:
+    """Find a schema in a package."""
+    if path.startswith("npm:"):
+        return environment("npm-schemas").interpreter.parent / path.removeprefix("npm:")
     peer = environment("real-schemas")
     assert peer.interpreter
-    return next(peer.folder.glob("lib/python*/site-packages"))
+    return next(peer.folder.glob("lib/python*/site-packages")) / path
 
 
 def read_files(path: str) -> dict[str, object]:
     """Read a schema, with those that it refers to."""
-    file = site_packages() / path
+    file = find_file(path)
     files = [file, *(file.parent / f"{name}.SNAPSHOT.schema.json" for name in ("cryptography-defs", "jsf-0.82", "spdx") if CYCLONEDX in path)]
     return {each.name: each.read_text(encoding="utf-8") for each in files if each.is_file()}
 
@@ -101,8 +112,8 @@ def check(path: str, tmp_path: Path, example: object) -> None:
 
 @pytest.mark.peer
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ALWAYS, ids=lambda path: Path(path).name)
-def test_ten_real_schemas(path: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ALWAYS, ids=show_path)
+def test_real_schemas_of_every_run(path: str, tmp_path: Path) -> None:
     """Each reads a real document, and is its schema near it."""
     check(path, tmp_path, ALWAYS[path])
 
@@ -116,12 +127,18 @@ OTHERS = (
     *(f"{CYCLONEDX}/bom-{version}.SNAPSHOT.schema.json" for version in ("1.2", "1.4", "1.5", "1.7")),
     *(f"nbformat/{name}.schema.json" for name in ("v3/nbformat.v3", "v4/nbformat.v4", "v4/nbformat.v4.5")),
     "altair/vegalite/v6/schema/vega-lite-schema.json",
+    *("npm:@angular/cli/package/lib/config/schema.json", "npm:@biomejs/biome/package/configuration_schema.json"),
+    *("npm:@cspell/cspell-types/package/cspell.schema.json", "npm:knip/package/schema.json", "npm:lerna/package/schemas/lerna-schema.json"),
+    *("npm:markdownlint/package/schema/markdownlint-config-schema-strict.json", "npm:oxlint/package/configuration_schema.json"),
+    *(f"npm:nx/package/schemas/{name}-schema.json" for name in ("nx", "project", "workspace", "migrations")),
+    *("npm:typedoc/package/typedoc-config.schema.json", "npm:vega/package/build/vega-schema.json"),
+    "npm:vega-lite/package/build/vega-lite-schema.json",
 )
 
 
 @pytest.mark.peer
 @pytest.mark.soak
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: Path(path).name)
+@pytest.mark.parametrize("path", OTHERS, ids=show_path)
 def test_all_real_schemas(path: str, tmp_path: Path) -> None:
     """Each builds and imports, or is refused with a cure."""
     files, text = read_files(path), REFUSED.get(Path(path).name)

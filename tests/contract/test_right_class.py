@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from contract.made_schemas import make
 
+from a2a_contract.typed_schema import SchemaMismatchError
+
 PETS = {
     "type": "object",
     "properties": {"pet": {"oneOf": [{"$ref": "#/$defs/Dog"}, {"$ref": "#/$defs/Cat"}]}},
@@ -116,6 +118,34 @@ def test_tuples_stand_everywhere(member: object, document: object) -> None:
     assert form.serialize(value) == {"a": document}
 
 
+POINT = SIZE = {"type": "object", "properties": {"x": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "second", "documents"),
+    [
+        ({"prefixItems": [POINT, SIZE], "items": False}, "MadeItem2", [[], [{"x": 1}], [{"x": 1}, {}]]),
+        ({"prefixItems": [POINT, SIZE], "items": False, "minItems": 1}, "MadeItem2", [[{}], [{}, {"x": 2}]]),
+        ({"prefixItems": [POINT], "items": SIZE}, "MadeRest", [[], [{}], [{}, {}, {"x": 3}]]),
+        ({"prefixItems": [POINT, SIZE]}, "MadeItem2", [[], [{}, {}], [{}, {}, None, {"x": [1]}, "text"]]),
+        ({"items": [POINT, SIZE], "additionalItems": False, "$schema": "http://json-schema.org/draft-07/schema#"}, "MadeItem2", [[], [{}], [{}, {}]]),
+    ],
+    ids=["closed", "at least one", "the rest has a type", "open", "draft-07"],
+)
+def test_tuples_of_several_lengths_are_typed_by_position(schema: dict[str, object], second: str, documents: list[list[object]]) -> None:
+    """Each item of an array gets the class of its position, whatever the length, and writing gives the same back."""
+    form, warnings = make({"type": "array", **schema})
+    for document in documents:
+        value = form.parse(document)
+        assert isinstance(value, tuple)
+        assert [type(each).__name__ for each in value[:2]] == ["MadeItem1", second][: len(value)]
+        assert form.read(form.write(value)) == value
+        assert form.serialize(value) == document
+    assert warnings == ()
+    with pytest.raises(SchemaMismatchError):
+        form.parse([{"x": "text"}])
+
+
 @pytest.mark.parametrize(
     ("names", "natural"),
     [
@@ -172,4 +202,13 @@ def test_lists_of_models_in_unions_are_written() -> None:
     kinds = [{"type": "object", "properties": {name: {"type": "string"}}, "required": [name], "additionalProperties": False} for name in ("a", "b")]
     form, _ = make({"type": "object", "properties": {"list": {"oneOf": [{"type": "array", "items": each} for each in kinds]}}})
     for document in ({"list": [{"a": "x"}]}, {"list": [{"b": "x"}, {"b": "y"}]}):
+        assert form.serialize(form.parse(document)) == document
+
+
+@pytest.mark.parametrize("name", ['input[type="image"]', "a b", "100%", "ä", "a/b~c", "x#y?z"])
+def test_unions_below_names_of_any_text(name: str) -> None:
+    """The schema of a branch is found below a member of any name, as oxlint has them."""
+    narrow = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}, "required": ["a"]}
+    form, _ = make({"type": "object", "properties": {name: {"anyOf": [narrow, {"type": "object", "properties": {"a": {"type": "string"}}}]}}})
+    for document in ({name: {"a": "y"}}, {name: {"a": "x"}}):
         assert form.serialize(form.parse(document)) == document

@@ -105,8 +105,22 @@ class NodeEnvironment(Environment):
         _run(shutil.which("npm") or "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(self.folder), *self.packages)
 
 
+@dataclass(frozen=True)
+class PackedEnvironment(NodeEnvironment):
+    """The JSON files of packages of npm, without what they depend on, each in the folder of its name."""
+
+    def _fill(self) -> None:
+        self.folder.mkdir()
+        _run(shutil.which("npm") or "npm", "pack", "--silent", "--pack-destination", str(self.folder), *self.packages)
+        for package in self.packages:
+            name, _, version = package.rpartition("@")
+            with tarfile.open(self.folder / f"{name.removeprefix('@').replace('/', '-')}-{version}.tgz") as opened:
+                opened.extractall(self.folder / name, [each for each in opened if each.name.endswith(".json")], filter="data")
+        self._python.write_text("{}\n", encoding="utf-8")
+
+
 def _run(*words: str) -> None:
-    subprocess.run(words, check=True)
+    subprocess.run(words, check=True, stdout=sys.stderr)
 
 
 def _of_the_wheel(*extras: str) -> tuple[str, ...]:
@@ -136,6 +150,10 @@ ENVIRONMENTS = {
         *("altair==6.3.0", "check-jsonschema==0.39.0", "cyclonedx-python-lib==11.12.0", "nbformat==5.11.1"),
         "validate-pyproject-schema-store==2026.10.23",
     ),
+    "npm-schemas": (
+        *("@angular/cli@22.2.7", "@biomejs/biome@2.6.7", "@changesets/config@4.0.1", "@cspell/cspell-types@10.4.1", "knip@6.44.2", "lerna@10.1.1"),
+        *("markdownlint@0.42.0", "nx@24.0.0", "oxlint@1.93.0", "turbo@2.11.11", "typedoc@0.28.20", "vega@6.4.0", "vega-lite@6.5.0"),
+    ),
     "ajv-8.20.0": ("ajv@8.20.0", "ajv-formats@3.0.1"),
     "mesh-registry-3.7.1": ("@mcpmesh/cli-linux-x64@3.7.1",),
     "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1"),
@@ -146,6 +164,7 @@ ENVIRONMENTS = {
 }
 """What each peer consists of."""
 _ON_NODE = frozenset({"ajv-8.20.0", "a2a-js-1.3.0", "a2a-js-0.3.14", "mesh-registry-3.7.1"})
+_PACKED = frozenset({"npm-schemas"})
 
 SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
 """Peers that are files of a source distribution: the JSON Schema Test Suite is in ``json/`` of this one."""
@@ -153,7 +172,7 @@ SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
 
 def environment(name: str) -> Environment:
     """Find the environment of a peer."""
-    kind = NodeEnvironment if name in _ON_NODE else Environment
+    kind = PackedEnvironment if name in _PACKED else NodeEnvironment if name in _ON_NODE else Environment
     return kind(name, ENVIRONMENTS[name], SOURCES.get(name, ()))
 
 

@@ -50,7 +50,7 @@ def name_parts(definitions: Definitions, catalogue: SchemaCatalog) -> None:
 
     def convert(shape: AgentType, file: str, name: str, *, is_part: bool = True) -> AgentType:
         made = map_parts(shape, lambda part: convert(part, file, name))
-        is_tuple = is_part and isinstance(made, TupleType)
+        is_tuple = isinstance(made, TupleType) and (is_part or not made.is_fixed)
         if not is_tuple and not is_ambiguous(made, types):
             return made
         if (file, made) not in names:

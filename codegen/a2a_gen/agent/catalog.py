@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, count
 from keyword import iskeyword
 from pathlib import PurePosixPath
+from urllib.parse import quote
 
 from a2a_gen.agent import schemas
 from a2a_gen.agent.schemas import Library, SchemaRef
@@ -26,10 +27,11 @@ _TAKEN = frozenset(
     """
     ABC Agent Annotated Any AsyncIterator Base16Text Base64Text BaseModel BinaryText BranchSelector CheckedModel ClosedCheckedModel
     ClosedModel ConfigDict DateText DateTimeText DefaultValue DurationText False Field Json Literal None Number Optional PackageSchema
-    Question SchemaMismatchError SkillClient SkillContext SkillContract SkillModel Surface TYPE_CHECKING TimeText True TypeAlias
+    Question RestItems SchemaMismatchError SkillClient SkillContext SkillContract SkillModel Surface TYPE_CHECKING TimeText True TypeAlias
     TypeAliasType Union UuidText
     """.split()  # noqa: SIM905 - a list would take ten lines
 )
+_POINTER = "/~!$&'()*+,;=:@"  # what a fragment of a URI holds as it is
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -148,7 +150,7 @@ def bundle_all(place: SchemaRef, catalogue: SchemaCatalog, documents: dict[str, 
     target = max(
         (each for each in catalogue.names if each.file == place.file and _is_within(place.pointer, each.pointer)), key=lambda each: len(each.pointer)
     )
-    return address, f"#/{holder}/{catalogue.names[target]}{place.pointer.removeprefix(target.pointer)}"
+    return address, f"#/{holder}/{catalogue.names[target]}{quote(place.pointer.removeprefix(target.pointer), safe=_POINTER)}"
 
 
 def _is_within(pointer: str, outer: str) -> bool:

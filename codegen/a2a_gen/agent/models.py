@@ -20,6 +20,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from a2a_gen.agent.branches import is_ambiguous
+from a2a_gen.agent.tuples import expand_tuples, find_tuples
 from a2a_gen.agent.types import (
     AgentType,
     AliasType,
@@ -79,8 +80,11 @@ def _names(shape: AgentType) -> Iterator[str]:
             yield name
         case ArrayType(inner) | MapType(inner):
             yield from _names(inner)
-        case UnionType(several) | TupleType(several):
+        case UnionType(several):
             for each in several:
+                yield from _names(each)
+        case TupleType(items, _, rest):
+            for each in (*items, *(() if rest is None else (rest,))):
                 yield from _names(each)
         case _:
             return
@@ -231,7 +235,8 @@ def emit(definitions: Definitions, modules: Mapping[str, str], options: EmitOpti
     _compare({module: wanted[module] for module in needed}, bodies)
     rounds = find_cycles(definitions)
     for module in sorted(missing):
-        body = find_forward_references(bodies[module], rounds & wanted[module].keys())
+        body = expand_tuples(bodies[module], find_tuples(wanted[module]))
+        body = find_forward_references(body, rounds & wanted[module].keys())
         made[f"types/{module}.py"] = _module(body, files[module], options.command, options.bases)
     return dict(sorted(made.items()))
 
@@ -253,8 +258,9 @@ def _generate(texts: Mapping[str, str], types: Mapping[str, Definition], options
 def _module(body: str, files: list[str], command: str, bases: ModelBases) -> bytes:
     if "DefaultValue(" in body:  # the templates write these names
         body = f"from pydantic import Field\nfrom {_BASES} import DefaultValue\n{body.lstrip()}"
-    if "BranchSelector(" in body:
-        body = f"from typing import Annotated\nfrom {_BASES} import BranchSelector\n{body.lstrip()}"
+    annotations = [name for name in ("BranchSelector", "RestItems") if f"{name}(" in body]
+    if annotations:
+        body = f"from typing import Annotated\nfrom {_BASES} import {', '.join(annotations)}\n{body.lstrip()}"
     body = body.replace(f"from {_BASES} import", f"from {bases.module} import")
     return f'{header(files, command)}\n"""The types of {escape_unprintable(", ".join(files))}."""\n\n{body.lstrip()}'.encode()
 
@@ -334,9 +340,10 @@ def _render_module(shape: AgentType, module: str, modules: Mapping[str, str]) ->
             return {"customTypePath": path}
         case ArrayType(item):
             return {"type": "array", "items": _render_module(item, module, modules)}
-        case TupleType(items):
-            listed: list[Json] = [_render_module(each, module, modules) for each in items]
-            return {"type": "array", "prefixItems": listed, "minItems": len(items), "maxItems": len(items), "items": False}
+        case TupleType(items, _, rest):
+            every = items if rest is None else (*items, rest)
+            listed: list[Json] = [_render_module(each, module, modules) for each in every]
+            return {"type": "array", "prefixItems": listed, "minItems": len(listed), "maxItems": len(listed), "items": False}
         case MapType(value):
             return {"type": "object", "additionalProperties": _render_module(value, module, modules)}
         case UnionType(options):

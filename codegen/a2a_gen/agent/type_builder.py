@@ -71,6 +71,7 @@ _ANNOTATIONS = frozenset({"$comment", "default", "deprecated", "description", "e
 
 
 _MAX_CHAIN = 100
+_MAX_OPTIONAL_ITEMS = 8
 
 
 class TypeBuilder:
@@ -244,12 +245,16 @@ class TypeBuilder:
             )
         shapes = [self._build_type([source.part(f"/{keyword}/{index}", each)], f"{name}Item{index + 1}") for index, each in enumerate(listed)]
         rest = schema.get("items" if keyword == "prefixItems" else "additionalItems", True)
-        is_fixed = schema.get("minItems") == len(listed) and (rest is False or schema.get("maxItems") == len(listed))
-        if is_fixed and shapes:
-            return TupleType(tuple(shapes))
-        if rest is not False:
-            shapes.append(self._build_type([source.part("/items", rest)], f"{name}Rest"))
-        return ArrayType(make_union(shapes))
+        least, most = (value if isinstance(value := schema.get(bound), int) else None for bound in ("minItems", "maxItems"))
+        if rest is False or (most is not None and most <= len(listed)):
+            shapes, more = shapes[:most], None
+        else:
+            more = self._build_type([source.part("/items", rest)], f"{name}Rest")
+        optional = max(len(shapes) - (least or 0), 0)
+        has_types = any(each is not ScalarType.ANY for each in (*shapes, more or ScalarType.ANY))
+        if shapes and has_types and optional <= _MAX_OPTIONAL_ITEMS and (more is not None or (least or 0) <= len(shapes)):
+            return TupleType(tuple(shapes), optional, more)
+        return ArrayType(make_union(shapes if more is None else [*shapes, more]))
 
     # --- objects ---
 

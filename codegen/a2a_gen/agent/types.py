@@ -70,9 +70,25 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class TupleType:
-    """An array of fixed length."""
+    """An array whose items have types of their own; some of the last may be missing, and ``rest`` is the type of those that follow."""
 
     items: tuple[AgentType, ...]
+    optional: int = 0
+    rest: AgentType | None = None
+
+    @property
+    def is_fixed(self) -> bool:
+        """True if there is one length."""
+        return not self.optional and self.rest is None
+
+    @property
+    def least(self) -> int:
+        """The smallest length."""
+        return len(self.items) - self.optional
+
+    def get_item(self, index: int) -> AgentType | None:
+        """Return the type of an item; ``None`` where the array ends."""
+        return self.items[index] if index < len(self.items) else self.rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +222,18 @@ class TypeIntersection:
             if isinstance(other, ArrayType):
                 return ArrayType(self.of((one.item, other.item)))
             return self._lists(other, one)
-        others = [other.item] * len(one.items) if isinstance(other, ArrayType) else other.items
-        return TupleType(tuple(map(self.of, zip(one.items, others, strict=True)))) if len(others) == len(one.items) else None
+        return self._tuples(one, TupleType((), rest=other.item) if isinstance(other, ArrayType) else other)
+
+    def _tuples(self, one: TupleType, other: TupleType) -> AgentType | None:
+        items: list[AgentType] = []
+        for index in range(max(len(one.items), len(other.items))):
+            both = one.get_item(index), other.get_item(index)
+            if both[0] is None or both[1] is None:
+                break
+            items.append(self.of((both[0], both[1])))
+        least = max(one.least, other.least)
+        rest = None if one.rest is None or other.rest is None else self.of((one.rest, other.rest))
+        return TupleType(tuple(items), len(items) - least, rest) if items and least <= len(items) else None
 
 
 def _is_narrower(narrow: AgentType, wide: AgentType) -> bool:
@@ -232,8 +258,8 @@ def map_parts(shape: AgentType, convert: Callable[[AgentType], AgentType]) -> Ag
             return ArrayType(convert(item))
         case MapType(value):
             return MapType(convert(value))
-        case TupleType(items):
-            return TupleType(tuple(map(convert, items)))
+        case TupleType(items, optional, rest):
+            return TupleType(tuple(map(convert, items)), optional, None if rest is None else convert(rest))
         case UnionType(options):
             branches = tuple((convert(branch), place) for branch, place in shape.branches)
             return UnionType(tuple(map(convert, options)), branches)

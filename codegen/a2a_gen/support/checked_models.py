@@ -18,7 +18,7 @@ from pydantic import ConfigDict, ModelWrapValidatorHandler, ValidationError, Val
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from .json_types import is_json_array, is_json_object
-from .schema_models import SCHEMAS_FILE, BranchSelector, DefaultValue, Json, Number, SchemaModel, read_package_schemas
+from .schema_models import SCHEMAS_FILE, BranchSelector, DefaultValue, Json, Number, RestItems, SchemaModel, read_package_schemas
 from .text_formats import Base16Text, Base64Text, BinaryText, DateText, DateTimeText, DurationText, TimeText, UuidText
 from .typed_schema import FieldPath, SchemaMismatchError, SchemaValidator, TypedSchema
 
@@ -36,6 +36,7 @@ __all__ = [
     "Json",
     "Number",
     "PackageSchema",
+    "RestItems",
     "SchemaMismatchError",
     "TimeText",
     "UuidText",

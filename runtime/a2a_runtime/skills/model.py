@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict
 
-from a2a_contract.schema_models import BranchSelector, DefaultValue, Json, Number, SchemaModel
+from a2a_contract.schema_models import BranchSelector, DefaultValue, Json, Number, RestItems, SchemaModel
 from a2a_contract.text_formats import Base16Text, Base64Text, BinaryText, DateText, DateTimeText, DurationText, TimeText, UuidText
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "DurationText",
     "Json",
     "Number",
+    "RestItems",
     "SkillModel",
     "TimeText",
     "UuidText",

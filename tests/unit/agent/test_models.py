@@ -52,7 +52,9 @@ def members(folder: Path, schema: Json) -> dict[str, str]:
         ({"type": ["integer", "null"]}, "int | None"),
         ({"type": "array", "items": {"type": "boolean"}}, "list[bool]"),
         ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False, "minItems": 2}, "tuple[str, int]"),
-        ({"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "integer"}}, "list[str | int]"),
+        ({"type": "array", "prefixItems": [{"type": "string"}] * 10, "items": {"type": "integer"}}, "list[str | int]"),
+        ({"type": "array", "prefixItems": [True, {"minimum": 1}]}, "list[Json]"),
+        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False, "minItems": 2}, "list[str]"),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "dict[str, int]"),
         ({"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False}, "dict[str, str]"),
         ({"type": "object"}, "dict[str, object]"),
@@ -84,6 +86,33 @@ def test_types_say_what_types_can_say(tmp_path: Path, schema: Json, written: str
     definitions: Json = {"Word": {"type": "string"}, "Addr": OBJECT}
     found = members(tmp_path, {"type": "object", "properties": {"member": schema}, "required": ["member"], "$defs": definitions})
     assert found["Made.member"] == written
+
+
+TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "written"),
+    [
+        ({"prefixItems": [TEXT, INTEGER], "items": False}, "tuple[()] | tuple[str] | tuple[str, int]"),
+        ({"prefixItems": [TEXT, INTEGER], "items": False, "minItems": 1}, "tuple[str] | tuple[str, int]"),
+        ({"prefixItems": [TEXT, INTEGER], "maxItems": 1}, "tuple[()] | tuple[str]"),
+        ({"prefixItems": [TEXT], "minItems": 1}, "Annotated[tuple[str, *tuple[Json, ...]], RestItems()]"),
+        ({"prefixItems": [TEXT], "items": INTEGER}, "tuple[()] | Annotated[tuple[str, *tuple[int, ...]], RestItems()]"),
+        ({"items": [TEXT], "additionalItems": INTEGER, "minItems": 1}, "Annotated[tuple[str, *tuple[int, ...]], RestItems()]"),
+        ({"allOf": [{"prefixItems": [TEXT, True]}, {"items": {"type": ["string", "integer"]}, "minItems": 2}]}, None),
+        (
+            {"allOf": [{"type": "array", "prefixItems": [TEXT]}, {"type": "array", "prefixItems": [True, INTEGER], "items": False}]},
+            "tuple[()] | tuple[str] | tuple[str, int]",
+        ),
+    ],
+    ids=json.dumps,
+)
+def test_tuples_have_every_length(tmp_path: Path, schema: dict[str, Json], written: str | None) -> None:
+    """Items of an array with types of their own are a tuple, of every length that the schema accepts."""
+    found = members(tmp_path, {"type": "object", "properties": {"member": {"type": "array", **schema}}, "required": ["member"]})
+    assert found["Made.member"] == "MadeMemberTuple"
+    assert found["MadeMemberTuple"] == (written or "tuple[()] | tuple[str] | Annotated[tuple[str, str | int, *tuple[str | int, ...]], RestItems()]")
 
 
 @pytest.mark.parametrize(
