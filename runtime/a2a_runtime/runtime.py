@@ -43,7 +43,7 @@ from a2a_runtime.service.context import CallContext, ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import PREFIX, Settings
 from a2a_runtime.stores.base import ProbedStore, Store, StoreOptions
-from a2a_runtime.stores.factory import create_store, validate_store
+from a2a_runtime.stores.factory import create_store, to_plain_url, validate_store
 from a2a_runtime.streams.notifier import TeeNotifier
 from a2a_runtime.surface import Surface, collect_skills
 
@@ -134,7 +134,7 @@ def _to_store_options(settings: Settings) -> StoreOptions:
         conversation_retention_seconds=settings.conversation_retention or None,
         max_conversation_messages=settings.max_conversation_messages,
         lease_seconds=settings.lease_duration,
-        direct_address=settings.store_direct or None,
+        direct_address=to_plain_url(settings.store_direct) or None,
         max_tasks=settings.memory_max_tasks,
         max_bytes=settings.memory_max_bytes,
     )

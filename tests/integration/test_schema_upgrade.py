@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import asyncpg
 import pytest
@@ -12,6 +13,9 @@ from a2a_runtime.commands.db import command
 from a2a_runtime.stores.postgres import schema
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 
+FIRST_VERSIONS = 5
+"""Versions that were applied to empty tables only."""
+
 
 def run_command(*words: str) -> Result:
     """Run ``a2a-gen db``."""
@@ -19,11 +23,12 @@ def run_command(*words: str) -> Result:
 
 
 def execute(url: str, statements: str) -> None:
-    """Execute statements as an operator would with psql."""
+    """Execute statements as an operator would with psql: one transaction after the other."""
 
     async def run() -> None:
         connection = await asyncpg.connect(url)
-        await connection.execute(statements)
+        for unit in statements.split("\n-- version"):
+            await connection.execute(unit.partition("\n")[2])
         await connection.close()
 
     asyncio.run(run())
@@ -52,7 +57,8 @@ def test_an_upgrade_can_be_seen_before_it_is_made(empty_url: str) -> None:
 
 
 def test_the_printed_statements_make_the_upgrade(empty_url: str) -> None:
-    """They are one transaction, and leave the version behind."""
+    """They leave the version behind, and build indexes outside of transactions."""
+    assert "CREATE INDEX CONCURRENTLY" in run_command("upgrade", "--sql", "--store", empty_url).stdout
     execute(empty_url, run_command("upgrade", "--sql", "--store", empty_url).stdout)
     assert run_command("status", "--store", empty_url).exit_code == 0
 
@@ -61,3 +67,21 @@ def test_files_are_upgraded_when_they_are_opened() -> None:
     """There is nothing to print for them."""
     assert run_command("status", "--store", "sqlite:///tasks.db").exit_code == 0
     assert "use them with a Postgres store" in run_command("upgrade", "--sql", "--store", "sqlite:///tasks.db").stderr
+
+
+def test_an_address_of_sqlalchemy_is_upgraded(empty_url: str) -> None:
+    """The commands take the addresses that the store takes."""
+    url = empty_url.replace("postgresql://", "postgresql+asyncpg://")
+    assert run_command("upgrade", "--store", url).exit_code == 0
+    assert run_command("status", "--store", url).exit_code == 0
+
+
+def test_indexes_of_tables_with_rows_are_built_concurrently() -> None:
+    """A build within a transaction would lock out the writers of a large table for as long as it takes."""
+    made = set[str]()
+    for version, steps in schema.MIGRATIONS.items():
+        text = "\n".join(step.statements for step in steps)
+        for name, table in re.findall(r"CREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY)(?:IF NOT EXISTS )?(\w+) ON (\w+)", text):
+            assert version <= FIRST_VERSIONS or table not in made, name
+        assert version <= FIRST_VERSIONS or not re.search(r"DROP INDEX (?!CONCURRENTLY)", text)
+        made.update(re.findall(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", text))

@@ -25,7 +25,7 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
     """
     if url == MEMORY_URL:
         return MemoryStore(options)
-    url = _to_plain_url(url)
+    url = to_plain_url(url)
     parts = urlsplit(url)
     match parts.scheme:
         case "sqlite" if not parts.netloc and len(parts.path) > 1 and unquote(parts.path) != "/:memory:":
@@ -39,7 +39,7 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
             raise UnsupportedStoreError(f"store: {url!r} is not a store URL; use {_URL_FORMS}")
 
 
-def _to_plain_url(url: str) -> str:
+def to_plain_url(url: str) -> str:
     """Convert an address as it is written for SQLAlchemy: without the driver, and with the name that TLS has in Postgres."""
     dialect, separator, rest = url.partition("://")
     name, _, driver = dialect.partition("+")
