@@ -14,7 +14,7 @@ import asyncio
 import gc
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
@@ -122,7 +122,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self._mesh_config = mesh
         self._endpoints: list[SurfaceEndpoints] = []
         self._app: Litestar | None = None
-        self._changes = asyncio.Lock()
+        self._changes, self._exit_stack = asyncio.Lock(), AsyncExitStack()
+        self._ports: dict[str, AsyncExitStack] = {}
+        """Servers of gRPC, by the paths of their surfaces."""
+        self._has_heartbeat = False
         if address := self._settings.grpc or grpc:
             self.surfaces = _attach_grpc(self.surfaces, address)
         check_grpc(self.surfaces)
@@ -171,10 +174,15 @@ class A2APlugin(InitPlugin, CLIPlugin):
             for each in self._endpoints:
                 self._start(each, runtime)
             try:
-                async with _serve_calls([each.dispatcher for each in self._endpoints]), self._join_mesh(self._mesh_surfaces):
+                async with AsyncExitStack() as self._exit_stack:
+                    self._exit_stack.push_async_callback(self._close_ports)
+                    for each in self._endpoints:
+                        await self._open_port(each.dispatcher)
+                    await self._join_mesh()
                     self._health.find_faults = runtime.find_faults
                     yield
             finally:
+                self._has_heartbeat = False
                 self.runtime = self._app = self._health.find_faults = None
                 for each in self._endpoints:
                     each.dispatcher.stop()
@@ -212,20 +220,25 @@ class A2APlugin(InitPlugin, CLIPlugin):
             (surface,) = self._keys.attach_signer((given,))
             self._check(surface)
             if MESH.name in surface.dialects:
-                raise ImproperlyConfiguredException(f"{surface}: the mesh dialect is registered when the app starts; mount it then")
-            if surface.grpc is not None:
-                raise ImproperlyConfiguredException(f"{surface}: its gRPC port is opened when the app starts; mount it then, or remove grpc")
+                self._read_mesh_config()
+            check_grpc((*self.surfaces, surface))
             if any(each.path == surface.path for each in self.surfaces):
                 raise ImproperlyConfiguredException(f"{surface}: another agent has the same path; set another path=")
             endpoints = SurfaceEndpoints(surface, self._mesh_surfaces.public_urls)
             check_free(app, endpoints)
-            await runtime.add(surface)
+            async with AsyncExitStack() as undo:
+                await runtime.add(surface)
+                undo.push_async_callback(runtime.remove, surface)
+                self._start(endpoints, runtime)
+                undo.callback(endpoints.dispatcher.stop)
+                await self._open_port(endpoints.dispatcher)
+                undo.pop_all()
             self.surfaces, self._endpoints = (*self.surfaces, surface), [*self._endpoints, endpoints]
-            self._start(endpoints, runtime)
             register_routes(app, endpoints)
             adapt_routes(app)
             self.exact_paths.update(endpoints.by_exact_path())
             self._update_openapi()
+            await self._join_mesh()
         return surface
 
     async def remove(self, path: str = AGENT_PATH) -> None:
@@ -243,9 +256,13 @@ class A2APlugin(InitPlugin, CLIPlugin):
                 self.exact_paths.pop(exact_path, None)
             unregister_routes(app, endpoints)
             self._update_openapi()
-            await runtime.remove(surface)
-            endpoints.dispatcher.stop()
-            endpoints.dispatcher.interrupt()
+            closing = asyncio.create_task(self._close_port(surface))
+            try:
+                await runtime.remove(surface)
+            finally:
+                endpoints.dispatcher.stop()
+                endpoints.dispatcher.interrupt()
+                await closing
 
     def _require_running(self, name: str) -> tuple[Litestar, AgentRuntime]:
         if self._app is None or self.runtime is None:
@@ -268,22 +285,41 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """Build the runtime of a worker for these surfaces, with their store and settings, but without the app."""
         return AgentRuntime(self.surfaces, self._store, self._settings, is_worker=True)
 
-    @asynccontextmanager
-    async def _join_mesh(self, surfaces: MeshSurfaces) -> AsyncGenerator[None, None]:
-        """Send heartbeats to a registry, for an app with a mesh surface or with mesh tools."""
-        if not surfaces.select() and not (self._mesh_config and self._mesh_config.tools):
-            yield
+    async def _join_mesh(self) -> None:
+        """Send heartbeats to a registry once the app has a mesh surface or mesh tools."""
+        if self._has_heartbeat or not (self._mesh_surfaces.select() or (self._mesh_config and self._mesh_config.tools)):
             return
         from a2a_runtime.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - loads httpx, which apps without a mesh do not need
 
+        mesh_config = self._read_mesh_config()
+        heartbeat = await self._exit_stack.enter_async_context(run_heartbeat(mesh_config, self._mesh_surfaces))
+        self._has_heartbeat = True
+        self._health.is_healthy = mesh_config.is_healthy
+        self._health.describe_registration = lambda: "none" if heartbeat is None else "known" if heartbeat.is_registered else "unknown"
+
+    def _read_mesh_config(self) -> MeshConfig:
         try:
-            mesh_config = MeshConfig.from_environment(os.environ) if self._mesh_config is None else self._mesh_config
+            return MeshConfig.from_environment(os.environ) if self._mesh_config is None else self._mesh_config
         except ValueError as error:
             raise ImproperlyConfiguredException(str(error)) from error
-        async with run_heartbeat(mesh_config, surfaces) as heartbeat:
-            self._health.is_healthy = mesh_config.is_healthy
-            self._health.describe_registration = lambda: "none" if heartbeat is None else "known" if heartbeat.is_registered else "unknown"
-            yield
+
+    async def _open_port(self, dispatcher: Dispatcher) -> None:
+        """Serve gRPC for a surface that has a port."""
+        surface = dispatcher.surface
+        if surface.grpc is None:
+            return
+        from a2a_runtime.grpc.server import serve_surface  # noqa: PLC0415 - an extra, which apps without a port do not need
+
+        stack = AsyncExitStack()
+        await stack.enter_async_context(serve_surface(dispatcher, surface.grpc))
+        self._ports[surface.path] = stack
+
+    async def _close_port(self, surface: Surface) -> None:
+        if (stack := self._ports.pop(surface.path, None)) is not None:
+            await stack.aclose()
+
+    async def _close_ports(self) -> None:
+        await asyncio.gather(*map(self._close_port, self.surfaces))
 
 
 def _attach_grpc(surfaces: Sequence[Surface], grpc: GrpcOptions | str) -> tuple[Surface, ...]:
@@ -296,18 +332,6 @@ def _attach_grpc(surfaces: Sequence[Surface], grpc: GrpcOptions | str) -> tuple[
     current = chosen[0].grpc
     options = grpc if isinstance(grpc, GrpcOptions) else GrpcOptions(grpc) if current is None else replace(current, address=grpc)
     return tuple(replace(each, grpc=options) if each is chosen[0] else each for each in surfaces)
-
-
-@asynccontextmanager
-async def _serve_calls(dispatchers: Sequence[Dispatcher]) -> AsyncGenerator[None, None]:
-    """Serve gRPC for the surfaces that have a port."""
-    if all(each.surface.grpc is None for each in dispatchers):
-        yield
-        return
-    from a2a_runtime.grpc.server import serve_calls  # noqa: PLC0415 - an extra, which apps without a port do not need
-
-    async with serve_calls(dispatchers):
-        yield
 
 
 def start_last(app_config: AppConfig, manager: LifespanManager) -> None:

@@ -44,14 +44,13 @@ from a2a_runtime.service.service import Service
 from a2a_runtime.settings import PREFIX, Settings
 from a2a_runtime.stores.base import ProbedStore, Store, StoreOptions
 from a2a_runtime.stores.factory import create_store, to_plain_url, validate_store
-from a2a_runtime.streams.notifier import TeeNotifier
 from a2a_runtime.surface import Surface, collect_skills
 
 if TYPE_CHECKING:
     from a2a_runtime.crypto.keys import SigningKey
     from a2a_runtime.metrics import Metrics
     from a2a_runtime.net.client import GuardedHttpClient
-    from a2a_runtime.push.sender import PushSender, Signer
+    from a2a_runtime.push.sender import Signer
 
 log = logging.getLogger(__name__)
 
@@ -162,44 +161,38 @@ class AgentRuntime:
         for surface in surfaces:
             _check_task_ids(self.store, surface)
         self._http_client = LazyHttpClient(settings)
-        notifier = self.store.notifier()
-        self._push_sender: PushSender | None = None
-        self._push_surfaces = set[str]()
-        if any(surface.agent.capabilities.push_notifications for surface in surfaces):
-            from a2a_runtime.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - imported only where there are webhooks
-
-            self._push_surfaces = {surface.storage_key for surface in surfaces}
-            self._push_sender = PushSender(
-                self.store,
-                self._http_client.client,
-                SenderOptions(
-                    settings,
-                    self._push_surfaces,
-                    clock,
-                    keys.build_webhook_signer() or skip_signing,
-                    keys.secret_cipher,
-                ),
-            )
-            notifier = TeeNotifier(self._push_sender, notifier)
+        self._settings, self._keys = settings, keys
+        self._has_push_sender, self._push_surfaces = False, {surface.storage_key for surface in surfaces}
         self._dependencies = {surface.agent: surface.agent.build_dependencies() for surface in surfaces}
         self._surfaces, self.skills = surfaces, collect_skills(surfaces, self._dependencies)
         self.on_skills_changed: Callable[[], None] = _ignore
         """Called after a source has changed its skills."""
-        self.engine = Engine(self.store, self.skills, EngineOptions(settings, clock, notifier, self._http_client, is_worker, self.metrics))
+        options = EngineOptions(settings, clock, self.store.notifier(), self._http_client, is_worker, self.metrics)
+        self.engine = Engine(self.store, self.skills, options)
         dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher, settings)
         self.service = Service(dependencies)
         self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
         """Services of the dialects with rules of their own."""
         self._exit_stack = AsyncExitStack()
         self._store_check: asyncio.Task[str] | None = None
-        self._settings, self._added = settings, dict[Surface, AsyncExitStack]()
+        self._added = dict[Surface, AsyncExitStack]()
+
+    async def _start_push_sender(self, surfaces: Sequence[Surface], stack: AsyncExitStack) -> None:
+        """Start the push sender once an agent has webhooks."""
+        if self._has_push_sender or not any(each.agent.capabilities.push_notifications for each in surfaces):
+            return
+        from a2a_runtime.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - imported only where there are webhooks
+
+        signer = self._keys.build_webhook_signer() or skip_signing
+        options = SenderOptions(self._settings, self._push_surfaces, self.clock, signer, self._keys.secret_cipher)
+        sender = await stack.enter_async_context(PushSender(self.store, self._http_client.client, options))
+        self.engine.hub.add_listener(sender)
+        self._has_push_sender = True
 
     async def add(self, surface: Surface) -> None:
         """Run the skills of another surface from now on."""
         if surface.agent in self._dependencies:
             raise ValueError(f"{surface}: its agent is mounted already; mount all surfaces of an agent when the app starts")
-        if surface.agent.capabilities.push_notifications and self._push_sender is None:
-            raise ValueError(f"{surface}: it has webhooks, and none of the agents at start had; start the app with one that has push_notifications")
         _check_task_ids(self.store, surface)
         dependencies = {surface.agent: surface.agent.build_dependencies()}
         async with AsyncExitStack() as stack:
@@ -215,6 +208,7 @@ class AgentRuntime:
             self.skills.replace(surface.storage_key, *skills)
             self._push_surfaces.add(surface.storage_key)
             stack.callback(self._push_surfaces.discard, surface.storage_key)
+            await self._start_push_sender((surface,), self._exit_stack)
             self._added[surface] = stack.pop_all()
         self._surfaces = (*self._surfaces, surface)
 
@@ -268,8 +262,7 @@ class AgentRuntime:
                 await stack.enter_async_context(SkillCatalog(self._surfaces, self.skills, self._announce_skills))
             stack.push_async_callback(self._close_added)
             await stack.enter_async_context(self.engine)
-            if self._push_sender is not None:
-                await stack.enter_async_context(self._push_sender)
+            await self._start_push_sender(self._surfaces, stack)
             if self.metrics is not None:
                 self.metrics.count_running = lambda: self.engine.runner.running_tasks
                 stack.callback(asyncio.create_task(self.metrics.watch_loop()).cancel)

@@ -97,7 +97,7 @@ class Engine:
 
     def __init__(self, store: Store, skills: Skills, options: EngineOptions | None = None) -> None:
         options = options or EngineOptions()
-        self._store, self._skills, self._notifier, self._settings = store, skills, options.notifier, options.settings
+        self._store, self._skills, self._settings = store, skills, options.settings
         self.hub = EventHub(store, options.notifier, options.settings)
         self._dependencies = RunDependencies(
             store, self.hub, IdGenerator(options.clock), options.clock, options.settings, options.fetcher, options.metrics
@@ -131,8 +131,8 @@ class Engine:
                 await require_queue(self._store).check_queue()
             undo.push_async_callback(self._background.stop)
             self._background.run_every(self._settings.cleanup_interval, self._clean_up)
-            if self._notifier is not None:
-                self._background.run_every(_NOTIFIER_RETRY_SECONDS, partial(self._listen, self._notifier))
+            if self.hub.notifier is not None:
+                self._background.run_every(_NOTIFIER_RETRY_SECONDS, partial(self._listen, self.hub.notifier))
             await self.runner.open()
             undo.pop_all()
 
@@ -279,8 +279,8 @@ class Engine:
         deferral = None if skill is None else skill.build_deferral(self._settings.runs_on, stored.scope.surface)
         change = replace(change, idempotency_key=idempotency_key, deferral=deferral)
         result = await self._store.update_task(stored.scope, stored.key, change)
-        if is_active and result.is_new and not self.runner.notify_message(stored.key) and self._notifier is not None:
-            self._notifier.notify((stored.key,))
+        if is_active and result.is_new and not self.runner.notify_message(stored.key):
+            self.hub.notify_others((stored.key,))
         if is_active or not result.is_new:
             return AcceptedMessage(stored, stored.last_seq, is_new=result.is_new)
         self.hub.publish(stored.key, result.events)
@@ -364,8 +364,7 @@ class Engine:
             if state in INTERRUPTED and await cancel_suspended(self._store, self.hub, replace(stored, state=state)):
                 return
             if not self.runner.cancel(stored.key):
-                if self._notifier is not None:
-                    self._notifier.notify((stored.key,))
+                self.hub.notify_others((stored.key,))
                 await self.runner.resume(stored.key)
             event = await self.wait(stored.key, cursor)
             cursor, state = event.seq, event.state

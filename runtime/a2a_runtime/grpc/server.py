@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 from grpc.aio import Server
 from grpc.aio import server as create_server
@@ -25,17 +25,8 @@ _ENVELOPE_BYTES = 1024
 
 
 @asynccontextmanager
-async def serve_calls(dispatchers: Iterable[Dispatcher]) -> AsyncGenerator[None, None]:
-    """Serve the surfaces that have a port."""
-    async with AsyncExitStack() as stack:
-        for each in dispatchers:
-            if each.surface.grpc is not None:
-                await stack.enter_async_context(_serve_surface(each, each.surface.grpc))
-        yield
-
-
-@asynccontextmanager
-async def _serve_surface(dispatcher: Dispatcher, options: GrpcOptions) -> AsyncGenerator[None, None]:
+async def serve_surface(dispatcher: Dispatcher, options: GrpcOptions) -> AsyncGenerator[None, None]:
+    """Serve a surface on its port."""
     surface, endpoint = dispatcher.surface, CallEndpoint(dispatcher)
     health = HealthService(endpoint.services)
     server = create_server(options=list(_list_channel_arguments(options, surface.limits.body_bytes).items()))

@@ -17,7 +17,7 @@ from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import EventLog
 from a2a_runtime.stores.models import LoggedEvent
-from a2a_runtime.streams.notifier import Notifier
+from a2a_runtime.streams.notifier import NotificationListener, Notifier, TeeNotifier
 
 PAGE_EVENTS = 256
 _SETTINGS = Settings()
@@ -109,23 +109,27 @@ class EventHub:
     """Lets any number of readers follow tasks. Without a notifier no other process has readers."""
 
     def __init__(self, log: EventLog, notifier: Notifier | None = None, settings: Settings = _SETTINGS, poll_interval_seconds: float = 1.0) -> None:
-        self._log, self._notifier, self._buffer_events = log, notifier, settings.stream_buffer_events
+        self._log, self.notifier, self._buffer_events = log, notifier, settings.stream_buffer_events
         self._poll_interval_seconds, self._retry_timeout_seconds = poll_interval_seconds, settings.store_retry_timeout
         self._buffers: dict[str, EventBuffer] = {}
         self._timer: asyncio.TimerHandle | None = None
+
+    def add_listener(self, listener: NotificationListener) -> None:
+        """Notify a listener in this process of every commit from now on."""
+        self.notifier = TeeNotifier(listener, self.notifier)
 
     def publish(self, key: str, events: Iterable[LoggedEvent]) -> None:
         """Hand events that this process has committed to the readers of their task, here and in other processes."""
         buffer = self._buffers.get(key)
         if buffer is not None:
             buffer.append(events)
-        if self._notifier is not None:
-            self._notifier.notify((key,))
+        if self.notifier is not None:
+            self.notifier.notify((key,))
 
     def notify_others(self, keys: Iterable[str]) -> None:
         """Notify the other processes, if there are any."""
-        if self._notifier is not None:
-            self._notifier.notify(keys)
+        if self.notifier is not None:
+            self.notifier.notify(keys)
 
     def on_notification(self, keys: Iterable[str]) -> None:
         """Make the readers of these tasks look into the log."""
