@@ -18,7 +18,7 @@ from a2a_runtime.testing.postgres import postgres_databases, postgres_url
 # The same examples in every run, so that a failure in CI is one everywhere; `make soak` looks for new ones. The loaded modules matter too:
 # hypothesis sometimes uses a constant of the code.
 settings.register_profile("default", max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("soak", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("soak", max_examples=2000, derandomize=False, print_blob=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Settings for agents on the developer's machine do not apply to the agents of the tests.
