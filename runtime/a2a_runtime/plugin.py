@@ -275,11 +275,21 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
         cli.add_command(build_group(lambda: self.surfaces, self.check_store))
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of the process."""
+        return self._settings
+
+    @property
+    def store_url(self) -> str | None:
+        """The URL of the store; ``None`` for a store that the app has made itself."""
+        url = self._settings.store if self._store is None else self._store
+        return url if isinstance(url, str) else None
+
     async def check_store(self) -> None:
         """Open the store that a URL names, beside a process that may run on it; raise if the agents could not start on it."""
-        url = self._settings.store if self._store is None else self._store
-        if isinstance(url, str):
-            await try_store(url)
+        if self.store_url is not None:
+            await try_store(self.store_url)
 
     def build_worker_runtime(self) -> AgentRuntime:
         """Build the runtime of a worker for these surfaces, with their store and settings, but without the app."""

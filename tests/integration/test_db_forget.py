@@ -34,8 +34,8 @@ async def fill(store: Store, owner: str, mark: str) -> None:
         running = await create_task(
             store, build_new_task(text=f"{mark} " * 500, context_id=f"c-{mark}", push_config=config, idempotency_key=key), scope
         )
-        asked = build_message(f"question {mark}", "m-2")
-        await store.update_task(scope, running.key, TaskChange(state=State.INPUT_REQUIRED, status_message=asked, messages=[asked]))
+        question = build_message(f"question {mark}", "m-2")
+        await store.update_task(scope, running.key, TaskChange(state=State.INPUT_REQUIRED, status_message=question, messages=[question]))
         ended = await create_task(store, build_new_task(text=mark, context_id=f"c-{mark}"), scope)
         await store.update_task(scope, ended.key, TaskChange(artifacts=[replace_artifact("a", mark * 2000)]))
         await store.update_task(scope, ended.key, TaskChange(artifacts=[replace_artifact("a", mark)]))
@@ -123,7 +123,7 @@ def test_a_filter_narrows_what_is_erased(url: str) -> None:
 
 
 def test_it_asks_before(url: str) -> None:
-    """Without an answer nothing is erased, and without a caller nothing is asked."""
+    """Without an answer nothing is erased, and without a caller nothing is question."""
     refused = forget(url, "--owner", OWNER, typed="n\n")
     assert refused.exit_code == 1
     assert f"Erase everything of '{OWNER}' in " in refused.stderr

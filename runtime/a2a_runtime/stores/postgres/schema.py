@@ -108,6 +108,17 @@ async def read_version(dsn: str) -> int:
         await pool.close()
 
 
+async def read_clock(dsn: str) -> float:
+    """Read the time of the database, in seconds."""
+    pool = Pool(dsn, PoolSettings(size=1))
+    await pool.open()
+    try:
+        row = await pool.fetchrow(_SQL["clock"])
+    finally:
+        await pool.close()
+    return float(row[0]) if row else 0.0
+
+
 def render_upgrade(version: int) -> str:
     """Render the statements that upgrade a schema from a version, for an operator who runs them one after the other, as psql does."""
     units: list[str] = []

@@ -31,3 +31,6 @@ WHERE NOT i.indisvalid AND c.relname LIKE 'a2a\_%' AND pg_table_is_visible(c.oid
 SELECT DISTINCT a.pid, a.state, coalesce(a.application_name, '') AS name
 FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid
 WHERE l.granted AND c.relname LIKE 'a2a\_%' AND a.pid <> pg_backend_pid() AND a.xact_start < now() - interval '2 seconds'
+
+-- name: clock
+SELECT extract(epoch FROM clock_timestamp())::float8
