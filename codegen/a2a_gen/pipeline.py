@@ -19,7 +19,7 @@ from pathlib import Path
 import a2a_gen
 from a2a_gen.agent import build as agent
 from a2a_gen.agent.project_file import emit_project_file
-from a2a_gen.emit import bindings, models, openapi, operator_settings, package, tables, translations
+from a2a_gen.emit import bindings, models, openapi, operator_settings, package, srs_forms, tables, translations
 from a2a_gen.emit.protobuf import codec
 from a2a_gen.ir.build import build_contract
 from a2a_gen.ir.model import Contract
@@ -86,6 +86,7 @@ EMITTERS: tuple[Callable[[LoadedContract], Files], ...] = (
     lambda loaded: package.emit_schemas(loaded.contract, loaded.documents),
     lambda loaded: emit_project_file(loaded.documents),
     lambda loaded: operator_settings.emit(loaded.documents),
+    lambda loaded: srs_forms.emit(loaded.documents),
     lambda loaded: openapi.emit(loaded.contract, loaded.documents),
 )
 

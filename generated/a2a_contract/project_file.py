@@ -297,6 +297,8 @@ class SurfaceTable(ConfigTable):
     """Form of 0.3 over HTTP+JSON for requests without a body: protojson as the official SDKs, or kind as the specification."""
     double_base64: bool = False
     """Read and write the bytes of files of 0.3 over HTTP+JSON as a2a-sdk 0.3 does for Python, which encodes them twice."""
+    srs_forms: bool = False
+    """Read requests of 0.3 over JSON-RPC also in the forms of the apcore SRS, and answer those in its forms."""
     profile: Literal["1.0.0", "1.0.1"] = "1.0.0"
     """Patch of 1.0 whose error statuses and media type are used over HTTP+JSON."""
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
+from a2a_contract import srs_forms
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.errors import UnavailableError
 from a2a_contract.extensions import PushSignatures
@@ -176,6 +177,8 @@ class Surface:
     """Form of 0.3 for HTTP+JSON requests without a body to tell it by: that of the official SDK, or the documented one."""
     double_base64: bool = False
     """Read and write the bytes of files of 0.3 over HTTP+JSON as a2a-sdk 0.3 for Python, which encodes them twice; no request shows who sent it."""
+    srs_forms: bool = False
+    """Read requests over JSON-RPC also in the forms of the apcore SRS, and answer those in its forms; see ``schema/srs_forms.json``."""
     profile: str | None = None
     """Patch of 1.0 (``1.0.1``) whose statuses of errors and media type are used over HTTP+JSON; ``None``: those of 1.0.0."""
     signer: SignsCards | None = None
@@ -228,6 +231,8 @@ class Surface:
             raise ValueError(f"{self}: {error}") from None
         if not self.dialects:
             raise ValueError(f"{self}: dialects: got none; choose from {', '.join(_SPELLINGS)}")
+        if self.srs_forms and srs_forms.DIALECT not in self.dialects:
+            raise ValueError(f"{self}: srs_forms: they are forms of 0.3, which this surface does not have; add {V0_3.version!r} to dialects")
         if self.profile is not None and self.profile not in (known := [each.name for each in V1_0.profiles]):
             raise ValueError(f"{self}: profile: got {self.profile!r}; choose one of {', '.join(known)}, or leave it out")
 

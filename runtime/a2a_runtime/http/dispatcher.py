@@ -46,6 +46,7 @@ from a2a_runtime.http.event_stream import EVENT_STREAM, EventStreamResponse, enc
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
 from a2a_runtime.http.resource_metadata import add_metadata_url
+from a2a_runtime.http.srs_forms import explain_member
 from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect, wait_for_expiry
 from a2a_runtime.logs import audit, request_log
 from a2a_runtime.service.context import CallContext, ProtocolBinding
@@ -278,8 +279,8 @@ class Dispatcher:
             mark = f"{_rate_limit_key(request, caller)}\0{name}"
             if mark not in self._warned and len(self._warned) < _MAX_WARNED:
                 self._warned.add(mark)
-                offered = ", ".join(map(binding.request.wire_name, binding.request.model_fields))
-                log.warning("%s: %s: member %.50r of a request is ignored; there are %s", self.surface, binding.operation.name, name, offered)
+                fix = explain_member(binding, name, is_call=request.binding is ProtocolBinding.JSONRPC)
+                log.warning("%s: %s: member %.50r of a request is ignored; %s", self.surface, binding.operation.name, name, fix)
 
     def build_context(self, request: HttpRequest, caller: Caller, binding: AnyBinding) -> CallContext:
         """Build the context of a call; from here on errors are rendered in the dialect of its binding."""

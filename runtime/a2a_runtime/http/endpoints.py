@@ -12,15 +12,18 @@ from email.utils import parsedate_to_datetime
 
 from litestar.types import ASGIApp
 
+from a2a_contract.controllers.mount import AgentController
 from a2a_contract.dialects import VERSION
 from a2a_contract.errors import MethodNotFoundError
 from a2a_contract.http import CardRoute, Route
 from a2a_contract.routes.cards import CARDS
+from a2a_contract.srs_forms import PATHS
 from a2a_runtime.cards.cache import CardCache, CardDocument, PublicUrls
 from a2a_runtime.http.asgi import Header, HttpRequest, base_url, send_allowed_methods, send_empty_response, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint
 from a2a_runtime.http.jsonrpc import JsonRpcEndpoint
 from a2a_runtime.http.rest import RestEndpoint
+from a2a_runtime.http.srs_card import SrsCardEndpoint
 from a2a_runtime.surface import Surface
 
 _CARD_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -51,7 +54,16 @@ class SurfaceEndpoints:
         path, routes = self.dispatcher.surface.path, self.dispatcher.surface.routes
         if routes.guards or routes.middleware:
             return {}
-        return {path or "/": self.jsonrpc, **{path + card: endpoint for card, endpoint in self._card_endpoints.items()}}
+        srs = {path + each: SrsCardEndpoint(self.dispatcher) for each in PATHS} if self.dispatcher.surface.srs_forms else {}
+        return {path or "/": self.jsonrpc, **{path + card: endpoint for card, endpoint in self._card_endpoints.items()}, **srs}
+
+
+def get_dispatcher(controller: AgentController) -> Dispatcher:
+    """Return the dispatcher of the endpoints of a controller."""
+    endpoints = controller.endpoints
+    if not isinstance(endpoints, SurfaceEndpoints):
+        raise TypeError(f"{type(controller).__name__}: endpoints of another kind; mount it with SurfaceEndpoints")
+    return endpoints.dispatcher
 
 
 class CardEndpoint(Endpoint):

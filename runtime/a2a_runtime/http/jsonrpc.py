@@ -11,26 +11,33 @@ A call without an id is answered with ``"id": null``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from a2a_contract.base import Encoded, WireModel
+from a2a_contract.binding import AnyBinding
 from a2a_contract.dialects import MESH
-from a2a_contract.errors import InvalidParamsError
+from a2a_contract.errors import InvalidParamsError, UnauthenticatedError
 from a2a_contract.field_paths import field_paths
 from a2a_contract.json_types import is_json_object
 from a2a_contract.jsonrpc import CallProblem, InvalidCallError, JsonRpcParser, ParsedCall
 from a2a_contract.methods import METHODS
 from a2a_contract.operations import LIST_TASKS
+from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
-from a2a_runtime.http.asgi import HttpRequest, check_json, send_allowed_methods
+from a2a_runtime.http.asgi import HttpRequest, check_json, read_body, send_allowed_methods
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.errors import collect_field_errors
+from a2a_runtime.http.srs_forms import RewrittenCall, find_result_rule, is_card_call, rewrite_call, rewrite_result
 from a2a_runtime.mesh.sent import MESH_METHODS
-from a2a_runtime.service.context import ProtocolBinding
+from a2a_runtime.service.context import ProtocolBinding, SrsForm
 
 _METHODS = ("POST", "OPTIONS")
+_AUTHORIZATION = b"authorization"
+_MAX_CARD_CALL_BYTES = 64 * 1024
 _TABLES = {**METHODS, MESH.name: MESH_METHODS}
 
 
@@ -52,9 +59,10 @@ class JsonRpcEndpoint(Endpoint):
         """Respond to a call."""
         if request.scope["method"] != "POST":
             return await send_allowed_methods(request, _METHODS)
-        caller = await self.dispatcher.admit(request)
-        body = await self.dispatcher.read_body(request)
+        caller, body = await self._admit(request)
         check_json(body)
+        rewritten = rewrite_call(body) if self.dispatcher.surface.srs_forms else RewrittenCall(body)
+        body = rewritten.body
         try:
             call = self._parser.parse(body)
         except InvalidCallError as error:
@@ -63,6 +71,8 @@ class JsonRpcEndpoint(Endpoint):
             self._complete_error(error, request, body)
             raise
         request.call_id = call.call_id
+        if rewritten.errors:
+            raise InvalidParamsError(fields=rewritten.errors)
         index, *others = self.dispatcher.supported_dialects.select_bindings(request.version, call.bindings)
         if others:
             index = await self._select_by_task(request, caller, call, (index, *others))
@@ -78,8 +88,24 @@ class JsonRpcEndpoint(Endpoint):
             raise InvalidParamsError(fields=collect_field_errors(binding, _extract_params(body), field_paths(error))) from error
         if binding.operation is LIST_TASKS:
             self.dispatcher.warn_of_ignored(request, caller, binding, _extract_params(body))
+        if rewritten.form is not None:
+            binding, context = _answer_in_form(binding, rewritten.form), context._replace(srs_form=rewritten.form)
         prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
         return await self.dispatcher.serve(request, Invocation(binding, parsed, context, prefix, b"}"))
+
+    async def _admit(self, request: HttpRequest) -> tuple[Caller, bytes]:
+        """Admit a request and read its body; a form of the apcore SRS lets every client ask for the public card."""
+        try:
+            caller = await self.dispatcher.admit(request)
+        except UnauthenticatedError:
+            surface = self.dispatcher.surface
+            if not surface.srs_forms or surface.public_card is False or _AUTHORIZATION in request.headers:
+                raise
+            body = await read_body(request, _MAX_CARD_CALL_BYTES)
+            if not is_card_call(body):
+                raise
+            return ANONYMOUS, body
+        return caller, await self.dispatcher.read_body(request)
 
     async def _select_by_task(self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: tuple[int, ...]) -> int:
         """Select the dialect in which the task of a call was created; that of the mesh, if there is one, for an unknown task."""
@@ -113,3 +139,15 @@ def _extract_params(body: bytes) -> Mapping[str, object]:
 def _build_parser(dialects: tuple[str, ...]) -> JsonRpcParser:
     """Build a parser; surfaces with the same dialects share it, because building takes milliseconds."""
     return JsonRpcParser([_TABLES[each] for each in dialects])
+
+
+def _answer_in_form(binding: AnyBinding, form: SrsForm) -> AnyBinding:
+    """Answer a call in a form of the apcore SRS with its members."""
+    rule, serialize = find_result_rule(binding.operation.name), binding.serialize
+    if rule is None or serialize is None:
+        return binding
+
+    def serialize_form(answer: Encoded[WireModel]) -> bytes:
+        return rewrite_result(rule, form, serialize(answer))
+
+    return replace(binding, serialize=serialize_form)

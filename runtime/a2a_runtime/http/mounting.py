@@ -13,12 +13,14 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from litestar import Controller, Litestar, Request, Response, Router
+from litestar import route as route_handler
 from litestar.exceptions import HTTPException, ImproperlyConfiguredException, MethodNotAllowedException, NotFoundException
 from litestar.exceptions.responses import create_exception_response
 from litestar.handlers import BaseRouteHandler
-from litestar.types import ControllerRouterHandler, ExceptionHandlersMap, HTTPScope
+from litestar.types import ASGIApp, ControllerRouterHandler, ExceptionHandlersMap, HTTPScope
 
 from a2a_contract.controllers import AgentController, CardController, HttpV03Controller, HttpV10Controller, JsonRpcController
+from a2a_contract.controllers.mount import METHODS
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import (
     ERRORS,
@@ -31,13 +33,15 @@ from a2a_contract.errors import (
     UnauthenticatedError,
     VersionNotSupportedError,
 )
+from a2a_contract.srs_forms import PATHS
 from a2a_runtime.auth.gate import ChallengeError
 from a2a_runtime.http.asgi import HttpRequest, path_within
 from a2a_runtime.http.dispatcher import Dispatcher
-from a2a_runtime.http.endpoints import SurfaceEndpoints
+from a2a_runtime.http.endpoints import SurfaceEndpoints, get_dispatcher
 from a2a_runtime.http.host_routes import apply_route_options, find_endpoints
 from a2a_runtime.http.rest import allowed_methods_at
 from a2a_runtime.http.skills import SchemaController, SkillController
+from a2a_runtime.http.srs_card import SrsCardEndpoint
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.surface import Surface
 
@@ -58,6 +62,15 @@ _ERRORS_BY_STATUS: Mapping[int, type[A2AError]] = {
 }
 
 
+class SrsController(AgentController):
+    """Paths of the apcore SRS below a surface that reads its forms."""
+
+    @route_handler(list(PATHS), http_method=METHODS, include_in_schema=False)
+    async def card(self) -> ASGIApp:
+        """GET the extended card."""
+        return SrsCardEndpoint(get_dispatcher(self))
+
+
 def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]]:
     """Build the controllers of a surface."""
     dispatcher = endpoints.dispatcher
@@ -66,6 +79,7 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
         JsonRpcController,
         CardController,
         *(each for name, each in _REST_CONTROLLERS.items() if name in surface.dialects),
+        *([SrsController] if surface.srs_forms else []),
         *([SkillController, SchemaController] if surface.agent.sources or any(skill.contract for skill in surface.skills.values()) else []),
     ]
     controllers = [kind.at(surface.path or "/", endpoints) for kind in kinds]

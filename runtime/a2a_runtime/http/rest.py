@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from urllib.parse import parse_qs
 
+from a2a_contract import srs_forms
 from a2a_contract.base import Encoded, WireModel
 from a2a_contract.binding import AnyBinding, serialize_with
 from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO
@@ -27,6 +28,7 @@ SKILL_CALL, SKILL_SCHEMA = SKILLS + "/{skill:str}", SCHEMAS_PATH + "/{skill:str}
 SKILL_PATHS: Mapping[str, tuple[str, ...]] = {SKILL_CALL: ("POST", "OPTIONS"), SKILL_SCHEMA: ("GET", "HEAD", "OPTIONS")}
 """The paths of skills below a surface, and the methods of each."""
 
+SRS_METHODS = ("GET", "HEAD", "OPTIONS")
 _METHODS_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
 
@@ -43,6 +45,8 @@ def allowed_methods_at(surface: Surface, path: str) -> tuple[str, ...]:
     for route in chain.from_iterable(PATHS.get(dialect, ()) for dialect in surface.dialects):
         if match := _match_path(route.path, path):
             return allowed_methods(route, match.groups())
+    if surface.srs_forms and path in srs_forms.PATHS:
+        return SRS_METHODS
     return next((methods for skill_path, methods in SKILL_PATHS.items() if _match_path(skill_path, path)), ())
 
 

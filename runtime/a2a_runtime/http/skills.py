@@ -41,7 +41,7 @@ from a2a_runtime.execution.results import RESULT, find_data, join_texts
 from a2a_runtime.extensions import SKILL_ID
 from a2a_runtime.http.asgi import HttpRequest, send_allowed_methods, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
-from a2a_runtime.http.endpoints import SurfaceEndpoints
+from a2a_runtime.http.endpoints import get_dispatcher
 from a2a_runtime.http.rest import SKILL_CALL, SKILL_PATHS, SKILL_SCHEMA
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.lifecycle import INTERRUPTED
@@ -63,7 +63,7 @@ class SkillController(AgentController):
     @route(SKILL_CALL, http_method=ALL_METHODS, include_in_schema=False)
     async def call(self) -> ASGIApp:
         """POST the input of a skill."""
-        return SkillEndpoint(_get_dispatcher(self))
+        return SkillEndpoint(get_dispatcher(self))
 
 
 class SchemaController(AgentController):
@@ -72,14 +72,7 @@ class SchemaController(AgentController):
     @route(SKILL_SCHEMA, http_method=ALL_METHODS, include_in_schema=False)
     async def schema(self) -> ASGIApp:
         """GET a schema."""
-        return SchemaEndpoint(_get_dispatcher(self))
-
-
-def _get_dispatcher(controller: AgentController) -> Dispatcher:
-    endpoints = controller.endpoints
-    if not isinstance(endpoints, SurfaceEndpoints):
-        raise TypeError(f"{type(controller).__name__}: endpoints of another kind; mount it with SurfaceEndpoints")
-    return endpoints.dispatcher
+        return SchemaEndpoint(get_dispatcher(self))
 
 
 class SkillResponse(NamedTuple):

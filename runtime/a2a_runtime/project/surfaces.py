@@ -57,6 +57,7 @@ def surfaces_from_tables(agent: Agent, tables: SurfacesTable | ProjectFile, gate
                 public_card=table.public_card,
                 default_v0_3_form=_FORMS[table.v0_3_form],
                 double_base64=table.double_base64,
+                srs_forms=table.srs_forms,
                 profile=None if table.profile == _BASE_PROFILE else table.profile,
             )
         except ValueError as error:

@@ -21,6 +21,9 @@ from a2a_runtime.stores.models import Delivery
 ID_HEADER = "Webhook-Id"
 """Identifies a delivery over all of its attempts. Not part of the protocol, but usual for webhooks."""
 
+FAILURE_KEY_PREFIX = "a2a-gen/push-failed/"
+"""Metadata key of a task, before the id of the failed config."""
+
 _TASK_BODY_DIALECTS = frozenset({V0_3.name, V0_3_PROTO.name})
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _INVALID_ID = re.compile(r".*/.*|[.]{1,2}", re.DOTALL)

@@ -26,7 +26,7 @@ from a2a_runtime.errors import ConcurrencyError, StoreUnavailableError
 from a2a_runtime.net.client import OutboundResponse
 from a2a_runtime.net.target import OutboundError
 from a2a_runtime.push import retry_policy
-from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, build_delivery_id, build_notification, decrypt_config
+from a2a_runtime.push.notification import FAILURE_KEY_PREFIX, PlaintextCipher, SecretCipher, build_delivery_id, build_notification, decrypt_config
 from a2a_runtime.push.retry_policy import Attempt, AttemptOutcome, Delivered, GiveUp, Retry
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Outbox, TaskStore
@@ -34,8 +34,6 @@ from a2a_runtime.stores.models import Delivery, TaskChange
 
 log = logging.getLogger(__name__)
 
-FAILURE_KEY_PREFIX = "a2a-gen/push-failed/"
-"""Metadata key of a task, before the id of the failed config."""
 
 _MAX_BATCH = 32
 _IDLE_SECONDS = 0.05

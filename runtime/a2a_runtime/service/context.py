@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -29,6 +29,16 @@ class ProtocolBinding(StrEnum):
     GRPC = TransportProtocol.GRPC.value
 
 
+@dataclass(slots=True)
+class SrsForm:
+    """Members beyond 0.3 of a call in a form of the apcore SRS, and of its result."""
+
+    page_size: int | None = None
+    """Length of a page, which may be longer than those of 0.3."""
+    result: dict[str, str] = field(default_factory=dict[str, str])
+    """Members of the result that 0.3 does not have."""
+
+
 class CallContext(NamedTuple):
     """Caller, dialect, extensions and cursor of one operation. A plain tuple, because every request creates one."""
 
@@ -45,6 +55,8 @@ class CallContext(NamedTuple):
     """The URL of the surface as the server sees it; a configured URL takes precedence."""
     body: bytes = b""
     """The call as it was sent, in a dialect whose messages may hold more than the canonical model."""
+    srs_form: SrsForm | None = None
+    """Set for a call in a form of the apcore SRS."""
 
     @property
     def active_extensions(self) -> tuple[str, ...]:

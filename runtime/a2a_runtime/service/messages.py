@@ -8,8 +8,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from uuid import NAMESPACE_OID, uuid5
 
+from a2a_contract import srs_forms
 from a2a_contract.base import Encoded
 from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.lifecycle import State
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
@@ -18,12 +20,12 @@ from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up
 from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.push.notification import check_config
-from a2a_runtime.service.authorization import is_allowed
+from a2a_runtime.service.authorization import filter_readable, is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.routing import route_message
 from a2a_runtime.service.validation import SendCommand, check_media_types, find_skill, parse_send_request, require_permission, require_streaming
 from a2a_runtime.skills.handlers import check_reply
-from a2a_runtime.stores.models import NewTask, StoredTask
+from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
 from a2a_runtime.surface import find_lowest_limit
 
 _PUSH_CONFIG_PATH = "configuration.taskPushNotificationConfig."
@@ -34,7 +36,7 @@ class MessageOperations(ServiceBase):
 
     async def send_message(self, request: SendMessageRequest, context: CallContext) -> Encoded[SendMessageResponse]:
         """Accept a message and return its task as soon as it has ended or waits for the caller, or at once."""
-        command = parse_send_request(request, context)
+        command = await self._address(parse_send_request(request, context), context)
         accepted = await self._accept(command, context)
         if isinstance(accepted, Message):
             return Encoded.of(SendMessageResponse(message=accepted))
@@ -48,7 +50,7 @@ class MessageOperations(ServiceBase):
     async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
         """Accept a message and yield its task and the events of this task until it has ended or waits for the caller, or the reply."""
         require_streaming(context.surface)
-        command = parse_send_request(request, context)
+        command = await self._address(parse_send_request(request, context), context)
         accepted = await self._accept(command, context, is_streaming=True)
         if isinstance(accepted, Message):
             yield Event(0, Encoded.of(StreamResponse(message=accepted)))
@@ -104,6 +106,15 @@ class MessageOperations(ServiceBase):
         if not accepted.is_new and not await is_allowed(context, GET_TASK, accepted.stored.task.model):
             raise TaskNotFoundError(details={"task_id": accepted.stored.wire_id})
         return accepted
+
+    async def _address(self, command: SendCommand, context: CallContext) -> SendCommand:
+        """Address a message of the apcore SRS to the task of its context that waits for input; it needs no id there."""
+        message = command.message
+        if message.task_id or not message.context_id or not context.surface.srs_forms or context.dialect != srs_forms.DIALECT:
+            return command
+        query = TaskQuery(message.context_id, State.INPUT_REQUIRED, page_size=1, history_length=0)
+        page = await filter_readable(await self._store.list_tasks(command.scope, query), context)
+        return command._replace(message=message.model_copy(update={"task_id": page.tasks[0].wire_id})) if page.tasks else command
 
     async def _accept_follow_up(self, command: SendCommand, wire_id: str, context: CallContext) -> AcceptedMessage:
         """Accept a message for an existing task. Its push configuration is stored first, so that the webhook gets every event of the message."""

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from a2a_contract.base import Encoded
 from a2a_contract.dialects import V0_3, V0_3_PROTO
-from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
+from a2a_contract.errors import InvalidParamsError, MethodNotFoundError, TaskNotFoundError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import (
@@ -33,7 +33,7 @@ from a2a_contract.v1_0 import (
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.engine import SETTLED, to_stream_response
 from a2a_runtime.extensions import CURSOR_HEADER
-from a2a_runtime.push.notification import check_config, decrypt_config
+from a2a_runtime.push.notification import FAILURE_KEY_PREFIX, check_config, decrypt_config
 from a2a_runtime.service.authorization import filter_readable
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.validation import require_push_notifications, require_streaming
@@ -41,6 +41,7 @@ from a2a_runtime.stores.models import TaskPage, TaskQuery
 from a2a_runtime.stores.pagination import MAX_PAGE_SIZE, check_page_size, decode_page_token, parse_task_token
 
 _DEFAULT_PAGE_SIZE = 50
+_NO_CONFIG = "Push notification configuration not found"
 _DIALECTS_REQUIRING_CONTEXT = frozenset({V0_3.name})
 _PRESENTATION_MEMBERS = ("page_size", "page_token", "history_length", "include_artifacts")
 _NON_FILTER_MEMBERS = frozenset((*_PRESENTATION_MEMBERS, *map(ListTasksRequest.wire_name, _PRESENTATION_MEMBERS)))
@@ -60,11 +61,22 @@ class TaskOperations(ServiceBase):
     async def list_tasks(self, request: ListTasksRequest, context: CallContext) -> Encoded[ListTasksResponse]:
         """List the tasks of the caller, the most recently changed first."""
         scope, query = context.task_scope(request.tenant), parse_task_query(request)
-        page = await self._store.list_tasks(scope, replace(query, history_length=context.limit_history(query.history_length)))
-        needs_context = not page.total_size and context.dialect in _DIALECTS_REQUIRING_CONTEXT
+        query = replace(query, history_length=context.limit_history(query.history_length))
+        if context.srs_form is not None and context.srs_form.page_size is not None:
+            query = replace(query, page_size=context.srs_form.page_size)
+        page = await self._list_page(scope, query)
+        needs_context = not page.total_size and context.dialect in _DIALECTS_REQUIRING_CONTEXT and context.srs_form is None
         if needs_context and query.context_id and not await self._store.load_conversation(scope, query.context_id, 1, context.hidden_skills):
             raise TaskNotFoundError("There is no task in this context", details={"context_id": query.context_id})
         return Encoded.raw(ListTasksResponse, encode_page(await filter_readable(page, context), query))
+
+    async def _list_page(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
+        """Read a page, which may be longer than a page of the store."""
+        page = await self._store.list_tasks(scope, replace(query, page_size=min(query.page_size, MAX_PAGE_SIZE)))
+        if page.next_page_token and (left := query.page_size - MAX_PAGE_SIZE) > 0:
+            rest = await self._list_page(scope, replace(query, page_size=left, page_token=page.next_page_token))
+            return TaskPage([*page.tasks, *rest.tasks], rest.next_page_token, page.total_size)
+        return page
 
     async def cancel_task(self, request: CancelTaskRequest, context: CallContext) -> Encoded[Task]:
         """Cancel a task and wait for its end up to the cancel timeout."""
@@ -162,6 +174,7 @@ class PushConfigOperations(ServiceBase):
         check_config(request, self._dependencies.check_url)
         config = self._encrypt_config(request, scope, request.task_id)
         stored = await self._store.put_push_config(scope, request.task_id, config, context.dialect, max_configs=context.surface.limits.webhooks)
+        await self._report_status(stored, context, scope)
         return Encoded.of(strip_credentials(stored.model_copy(update={"token": request.token})))
 
     async def get_task_push_notification_config(
@@ -174,7 +187,8 @@ class PushConfigOperations(ServiceBase):
         else:
             config = next(iter((await self._store.list_push_configs(scope, request.task_id, 1))[0]), None)
         if config is None:
-            raise TaskNotFoundError("Push notification configuration not found", details={"task_id": request.task_id, "config_id": request.id})
+            raise TaskNotFoundError(_NO_CONFIG, details={"task_id": request.task_id, "config_id": request.id})
+        await self._report_status(config, context, scope)
         return Encoded.of(self._to_visible_config(config, context, scope))
 
     async def list_task_push_notification_configs(
@@ -191,8 +205,19 @@ class PushConfigOperations(ServiceBase):
         return Encoded.of(ListTaskPushNotificationConfigsResponse(configs=visible, next_page_token=token))
 
     async def delete_task_push_notification_config(self, request: DeleteTaskPushNotificationConfigRequest, context: CallContext) -> None:
-        """Delete a push configuration; a no-op if it does not exist."""
-        await self._store.delete_push_config(_require_scope(context, request.tenant), request.task_id, request.id)
+        """Delete a push configuration; a no-op if it does not exist, and an error in a form of the apcore SRS."""
+        scope = _require_scope(context, request.tenant)
+        if context.srs_form is not None and await self._store.get_push_config(scope, request.task_id, request.id) is None:
+            raise TaskNotFoundError(_NO_CONFIG, details={"task_id": request.task_id})
+        await self._store.delete_push_config(scope, request.task_id, request.id)
+
+    async def _report_status(self, config: TaskPushNotificationConfig, context: CallContext, scope: TaskScope) -> None:
+        """Report that deliveries have been given up, where the form of the response has a place for it."""
+        if context.srs_form is not None:
+            stored = await self._store.load_task(scope, config.task_id or "", 0, include_artifacts=False)
+            metadata = (stored.task.model.metadata or {}) if stored else {}
+            if f"{FAILURE_KEY_PREFIX}{config.id}" in metadata:
+                context.srs_form.result["status"] = "failed"
 
     def _to_visible_config(self, config: TaskPushNotificationConfig, context: CallContext, scope: TaskScope) -> TaskPushNotificationConfig:
         config = strip_credentials(config)
@@ -218,5 +243,7 @@ def strip_credentials(config: TaskPushNotificationConfig) -> TaskPushNotificatio
 
 
 def _require_scope(context: CallContext, tenant: str | None) -> TaskScope:
+    if context.srs_form is not None and not context.surface.agent.capabilities.push_notifications:
+        raise MethodNotFoundError
     require_push_notifications(context.surface)
     return context.task_scope(tenant)
