@@ -102,6 +102,15 @@ EXTENSIONS = Parameter(
 NOTIFICATION_TOKEN = Parameter(
     ("X-A2A-Notification-Token", "X-OPVS-Notification-Token"), "The text from the push configuration, by which its owner recognises a notification."
 )
+REQUEST_ID = Parameter(("X-Request-ID",), "The id of the request in the logs of all agents that it reaches.")
+TRACE_PARENT = Parameter(("traceparent",), "The trace and the span that the request belongs to, as in W3C Trace Context.")
+TRACE_STATE = Parameter(("tracestate",), "What tracing systems add to the trace.")
+CHAIN_AGENTS = Parameter(("A2A-Agents",), "The agents that have led to the message, the first one first, separated by commas.")
+CHAIN_DEPTH = Parameter(("A2A-Depth",), "The number of agents that have led to the message.")
+CALLER_TIMEOUT = Parameter(("A2A-Timeout",), "The seconds that the sender of a message still waits for its task.")
+ON_DISCONNECT = Parameter(
+    ("A2A-On-Disconnect",), "With the value cancel, the task of a message is canceled when its sender has closed the connection."
+)
 
 CANONICAL = V1_0
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(

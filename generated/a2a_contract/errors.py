@@ -19,6 +19,7 @@ A2AError
             TokenEmptyError
         PermissionDeniedError
         RateLimitedError
+        CallChainError
     TaskError
         TaskNotFoundError
         TaskNotCancelableError
@@ -153,6 +154,12 @@ class RateLimitedError(AccessError):
     """The caller has sent too many requests."""
 
     default_message = "Too many requests"
+
+
+class CallChainError(AccessError):
+    """Agents have called each other in a cycle, or too many of them one after the other."""
+
+    default_message = "Agents call each other in a cycle, or in too long a chain"
 
 
 class TaskError(A2AError):
@@ -333,6 +340,7 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
         ),
         PermissionDeniedError: ErrorRow(code=-32011, http=403, grpc="PERMISSION_DENIED", reason="PERMISSION_DENIED", jsonrpc_status=403),
         RateLimitedError: ErrorRow(code=-32012, http=429, grpc="RESOURCE_EXHAUSTED", reason="RATE_LIMITED", jsonrpc_status=429),
+        CallChainError: ErrorRow(code=-32013, http=508, grpc="FAILED_PRECONDITION", reason="CALL_CHAIN", jsonrpc_status=508),
         TaskNotFoundError: ErrorRow(
             code=-32001,
             http=404,

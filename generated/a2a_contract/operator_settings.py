@@ -44,6 +44,8 @@ class OperatorSettings:
     """Open streams of one caller in one process, on each surface; 0: as many as the limits of the surface allow."""
     max_caller_open_tasks: int = 0
     """Tasks of one caller that have not ended, on each surface; 0: as many as the limits of the surface allow."""
+    max_chain_depth: int = 8
+    """Agents in a chain of calls, this one included; a message of a longer chain is refused."""
     deadline_check_interval: float = 0.25
     """Interval at which time limits of handlers are checked."""
     working_delay: float = 0.02
@@ -86,6 +88,12 @@ class OperatorSettings:
     """Names of hosts at which browsers may call the agent, besides those of its URL and of this machine."""
     hsts_seconds: int = 0
     """Time for which browsers use TLS only (``Strict-Transport-Security``); 0: no header."""
+    log_level: str = "info"
+    """Lowest level of logs, of ``a2a-gen serve`` and ``a2a-gen worker``."""
+    log_format: str = "text"
+    """Format of logs: a line of text, or a line of JSON."""
+    access_log: bool = True
+    """Log every request of ``a2a-gen serve``."""
     health_path: str = "/"
     """Path below which ``/livez``, ``/readyz``, ``/ready`` and ``/health`` are; ``off``: there are none."""
     metrics_path: str = "off"

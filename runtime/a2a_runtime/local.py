@@ -30,6 +30,7 @@ from a2a_runtime.cards.builder import build_card
 from a2a_runtime.execution.questions import AuthorizationRequest
 from a2a_runtime.execution.results import to_parts
 from a2a_runtime.ids import IdGenerator
+from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.service.context import CallContext
 from a2a_runtime.skills.contract import build_schema_path
@@ -88,7 +89,13 @@ class LocalConnection:
 
     async def execute(self, operation: Operation, request: WireModel, idempotency_key: str | None = None) -> WireModel | None:
         """Run an operation and return its result, which may be empty."""
-        result = await self._get_method(operation)(request, self._build_context(idempotency_key))
+        method, context = self._get_method(operation), self._build_context(idempotency_key)
+        outer = current_origin.get()
+        current_origin.set(self._find_origin(context))
+        try:
+            result = await method(request, context)
+        finally:
+            current_origin.set(outer)
         return None if result is None else result.model
 
     async def call(
@@ -126,8 +133,17 @@ class LocalConnection:
         """Run an operation and yield its events."""
         from a2a_runtime.client.sse import MESSAGE, ServerEvent  # noqa: PLC0415 - as above
 
-        async with aclosing(self._get_method(operation)(request, self._build_context(idempotency_key, cursor))) as events:
-            async for event in events:
+        context = self._build_context(idempotency_key, cursor)
+        async with aclosing(self._get_method(operation)(request, context)) as events:
+            while True:
+                outer = current_origin.get()
+                current_origin.set(self._find_origin(context))  # for the run that the first event begins; not while the reader has it
+                try:
+                    event = await anext(events, None)
+                finally:
+                    current_origin.set(outer)
+                if event is None:
+                    return
                 yield ServerEvent(MESSAGE, event.data.json, str(event.seq) if event.seq else None)
 
     async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:  # noqa: ARG002 - the port of all connections
@@ -155,7 +171,18 @@ class LocalConnection:
             raise UnavailableError("The agent is not running: the lifespan of its app has not run, or the agent was removed")
         return getattr(runtime.build_services(self._surface)[0], operation.service_method)
 
+    def _find_origin(self, context: CallContext) -> Origin:
+        """Find the origin of a call; one from outside of any handler begins a chain."""
+        return context.origin or Origin.from_record({}, self._surface.chain_name)
+
     def _build_context(self, idempotency_key: str | None, cursor: str | None = None) -> CallContext:
+        calling = current_origin.get()
         return CallContext(
-            self._surface, self._caller, CANONICAL.name, last_event_id=cursor, idempotency_key=idempotency_key, base_url=self._surface.path
+            self._surface,
+            self._caller,
+            CANONICAL.name,
+            last_event_id=cursor,
+            idempotency_key=idempotency_key,
+            base_url=self._surface.path,
+            origin=None if calling is None else calling.call_next(self._surface.chain_name),
         )

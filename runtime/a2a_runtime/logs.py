@@ -1,11 +1,13 @@
-"""Log output: a sanitizing formatter, a filter for query strings, the request log, the audit log, and the log of outages.
+"""Log output: formatters for text and JSON with the request of each line, the request log, the audit log, and the log of outages.
 
-    handler.setFormatter(SanitizingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(build_formatter("json"))                     each line names its request and its trace
+    handler.addFilter(add_origin)                                     the same for a formatter of your own: %(request_id)s, %(trace_id)s
     logging.getLogger("uvicorn.access").addFilter(strip_query)
 
-``a2a-gen serve`` sets both up; a host with handlers of its own can do the same.
+``a2a-gen serve`` sets the first up (``configure_logging``); a host with handlers of its own can do the same.
 
     logging.getLogger("a2a_runtime.calls").setLevel("DEBUG")          the operation of every request and the end of every task
+    logging.getLogger("a2a_runtime.access")                           every request of ``a2a-gen serve``, at INFO
     logging.getLogger("a2a_runtime.audit").addHandler(…)              security events, one line of JSON each
 
 | audit event | |
@@ -23,12 +25,18 @@ from __future__ import annotations
 import logging
 import re
 import time
+from datetime import UTC, datetime
+from typing import Any
 
 from pydantic_core import to_json
 
+from a2a_runtime.origin import current_origin
+
 MAX_LENGTH = 1000
+JSON_FORMAT, TEXT_FORMAT = "json", "text"
 request_log = logging.getLogger("a2a_runtime.calls")
 audit_log = logging.getLogger("a2a_runtime.audit")
+access_log = logging.getLogger("a2a_runtime.access")
 _log = logging.getLogger(__name__)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -57,6 +65,65 @@ class SanitizingFormatter(logging.Formatter):
         """Format a traceback, each of its lines truncated."""
         lines = super().formatException(ei).splitlines()  # type: ignore[arg-type]  # what logging itself passes
         return "\n".join(sanitize(line) for line in lines)
+
+
+class TextFormatter(SanitizingFormatter):
+    """Formatter of lines of text: time, level, request and trace where there is one, logger, message."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(origin)s%(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a record."""
+        add_origin(record)
+        found = vars(record)
+        record.origin = f"[{' '.join(dict.fromkeys((found['request_id'], found['trace_id'])))}] " if found["request_id"] else ""
+        return super().format(record)
+
+
+class JsonFormatter(logging.Formatter):
+    """Formatter of lines of JSON: time, level, logger and message; request, trace, exception and the ``extra`` of a record where there are some."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a record; JSON escapes what could forge a line."""
+        add_origin(record)
+        extra = {name: value for name, value in vars(record).items() if name not in _RECORD_MEMBERS}
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **{name: value for name, value in extra.items() if value != ""},
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = self.formatException(record.exc_info)
+        return to_json(line, fallback=str).decode()
+
+
+_RECORD_MEMBERS = frozenset((*vars(logging.makeLogRecord({})), "message", "asctime", "color_message", "origin"))
+"""Members of every record; the others come from ``extra``."""
+
+
+def add_origin(record: logging.LogRecord) -> bool:
+    """Add the request and the trace to a record, empty outside of any; for handlers of a host, as a filter."""
+    if not hasattr(record, "request_id"):
+        origin = current_origin.get()
+        record.request_id, record.trace_id = ("", "") if origin is None else (origin.request_id, origin.trace_id)
+    return True
+
+
+def build_formatter(log_format: str) -> logging.Formatter:
+    """Build the formatter of a format."""
+    return JsonFormatter() if log_format == JSON_FORMAT else TextFormatter()
+
+
+def configure_logging(level: str, log_format: str) -> None:
+    """Log to standard error: warnings, and the records of the runtime and of the server from a level."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(build_formatter(log_format))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    for name in ("a2a_runtime", "uvicorn"):
+        logging.getLogger(name).setLevel(level.upper())
 
 
 def audit(event: str, **facts: str) -> None:

@@ -200,6 +200,7 @@ class AgentRuntime:
             stack.callback(self._dependencies.pop, surface.agent)
             stack.callback(self.skills.remove, surface.storage_key)
             skills = collect_skills((surface,), dependencies).of(surface.storage_key)
+            self.skills.agents[surface.storage_key] = surface.chain_name
             await dependencies[surface.agent].open(stack)
             if surface.agent.sources:
                 from a2a_runtime.sources.catalog import SkillCatalog  # noqa: PLC0415 - imported only where there are sources

@@ -83,6 +83,23 @@ def find_given(environment: Mapping[str, str], name: str) -> GivenSetting | None
         raise ValueError(f"{at_file} cannot be read: {error}; name a file with the value") from None
 
 
+def read_setting(environment: Mapping[str, str], name: str) -> Value:
+    """Read one setting before the others are; raise ``ValueError`` for a value that it cannot have."""
+    facts = list_settings()[name]
+    given = find_given(environment, name)
+    if given is None:
+        default: Value = facts["default"]
+        return default
+    try:
+        value = _parse(given.text, facts)
+        values: dict[str, Any] = {name: value}
+        Settings(**values)
+    except ValueError as error:
+        text = str(error)
+        raise ValueError(text if text.startswith(to_variable(name)) else f"{to_variable(name)}: {text}") from error
+    return value
+
+
 def to_variable(name: str) -> str:
     """Name the environment variable of a setting."""
     return PREFIX + name.upper()

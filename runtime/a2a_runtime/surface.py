@@ -297,6 +297,11 @@ class Surface:
         return SurfaceKey(self.path or "/", self.agent.name).to_text()
 
     @cached_property
+    def chain_name(self) -> str:
+        """Name of the agent in a chain of calls, with its URL if one is configured: agents of others may have the same name."""
+        return f"{self.agent.name} ({self.configured_url})" if self.configured_url else self.agent.name
+
+    @cached_property
     def required_extensions(self) -> frozenset[str]:
         """Extensions that a client has to activate when it sends a message."""
         return frozenset(each.uri for each in self.agent.capabilities.extensions if each.uri and each.required)
@@ -373,6 +378,7 @@ def collect_skills(surfaces: Iterable[Surface], dependencies: Mapping[Agent, Pro
     for surface in surfaces:
         bind = dependencies[surface.agent].bind
         offered = surface.agent.skills if surface.agent.sources else surface.skills  # those of sources are registered when they are open
+        skills.agents[surface.storage_key] = surface.chain_name
         skills.add(surface.storage_key, *(bind(_adapt_to_dialects(surface, skill.skill)) for skill in offered.values()))
     return skills
 

@@ -16,7 +16,7 @@ IMPORTS = {
     "a2a_runtime": (2, frozenset[str]()),
     "a2a_runtime.client": (22, frozenset({"httpx"})),
     "a2a_runtime.plugin": (117, frozenset({"litestar"})),
-    "a2a_runtime.surface": (63, frozenset[str]()),
+    "a2a_runtime.surface": (64, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
-from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, MESH, VERSION
+from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, MESH, ON_DISCONNECT, VERSION
 from a2a_contract.errors import InvalidParamsError, UnauthenticatedError, UnsupportedOperationError
 from a2a_contract.extension_table import IDEMPOTENCY, RESUMPTION, SKILL_SELECTION
 from a2a_contract.field_paths import field_paths
@@ -32,6 +32,7 @@ from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
 from a2a_runtime.client.transport import HttpTransport, RetrySafety, get_retry_safety, is_retryable_error
 from a2a_runtime.extensions import SKILL_ID, find_params
+from a2a_runtime.origin import CANCEL, Origin, current_origin
 
 _EVENT_STREAM = "text/event-stream"
 _ERROR_EVENT = "error"
@@ -265,6 +266,8 @@ class AgentConnection:
     async def _fetch(self, protocol: ClientProtocol, operation: Operation, request: WireModel, idempotency_key: str | None) -> bytes:
         outgoing = replace(self._encode_request(protocol, operation, request), is_message=isinstance(request, SendMessageRequest))
         headers = self._build_headers(protocol, request, idempotency_key) | {"accept": ", ".join(protocol.interface.dialect.media_types)}
+        if outgoing.is_message and current_origin.get() is not None:
+            headers.setdefault(ON_DISCONNECT.headers[0].lower(), CANCEL)
         safety, limit = self._get_retry_safety(operation, idempotency_key), self._options.limits.response_bytes
         response = await self._transport.fetch(outgoing, safety, headers, max_bytes=limit)
         if response.is_success:
@@ -324,7 +327,16 @@ class AgentConnection:
             headers.update(dict.fromkeys(EXTENSIONS.headers, ", ".join(extensions)))
         if idempotency_key:
             headers["idempotency-key"] = idempotency_key
+        if (origin := current_origin.get()) is not None:
+            given = {name.lower() for name in headers}
+            headers.update({name: text for name, text in self._describe_origin(origin, request).items() if name not in given})
         return headers
+
+    def _describe_origin(self, origin: Origin, request: WireModel) -> dict[str, str]:
+        """Describe the request or the run from which this client calls: the agent that is called refuses cycles, and ends in time."""
+        configuration = request.configuration if isinstance(request, SendMessageRequest) else None
+        is_waiting = configuration is None or not configuration.return_immediately
+        return origin.to_headers(is_message=isinstance(request, SendMessageRequest), now_millis=self._options.clock.millis(), is_waiting=is_waiting)
 
 
 def _is_unserved(error: Exception) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from hashlib import blake2b
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -25,8 +25,9 @@ from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
 from a2a_contract.errors import A2AError, UnauthenticatedError, UnavailableError
 from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
-from a2a_contract.operations import SUBSCRIBE_TO_TASK
+from a2a_contract.operations import CANCEL_TASK, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import (
+    CancelTaskRequest,
     Message,
     SubscribeToTaskRequest,
     Task,
@@ -37,11 +38,14 @@ from a2a_contract.v1_0 import (
 from a2a_runtime.client.connection import ClientConnection
 from a2a_runtime.client.errors import A2AClientError, ConnectError, ConnectionLostError, ResponseTimeoutError, StreamLostError
 from a2a_runtime.client.sse import ServerEvent
+from a2a_runtime.origin import current_origin
 
 TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
 
 TERMINAL_STATES = frozenset(map(str, TERMINAL))
 INTERRUPTED_STATES = frozenset(map(str, INTERRUPTED))
+_CANCEL_SECONDS = 3.0
+"""Below the time that a canceled handler has."""
 _MAX_REMEMBERED_EVENTS = 1000
 """An agent that sends more events before it closes the connection makes progress."""
 
@@ -99,8 +103,19 @@ class TaskStream:
             async with aclosing(self._follow()) as events:
                 async for event in events:
                     yield event
+        except asyncio.CancelledError:
+            await self._cancel_task()
+            raise
         finally:
             self._idle.set()
+
+    async def _cancel_task(self) -> None:
+        """Cancel the task of a handler's call, as the handler that reads it is canceled; a task that it did not begin goes on."""
+        if current_origin.get() is None or self._operation is not SEND_STREAMING_MESSAGE or self.task_id is None or self.is_over:
+            return
+        with suppress(A2AError, A2AClientError, TimeoutError):
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                await self._connection.call(CANCEL_TASK, CancelTaskRequest(id=self.task_id), Task)
 
     async def _follow(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow the task over any number of connections."""

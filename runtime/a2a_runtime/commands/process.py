@@ -6,37 +6,29 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-import a2a_runtime
 from a2a_runtime.commands.startup import InvalidConfigurationError, report_import_error
 from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
-from a2a_runtime.logs import SanitizingFormatter, request_log, strip_query
+from a2a_runtime.logs import JSON_FORMAT, TEXT_FORMAT, configure_logging, request_log
 from a2a_runtime.project.loader import ProjectConfigError
-from a2a_runtime.settings import PREFIX
+from a2a_runtime.settings import read_setting, to_variable
 
 PROJECT_APP = "a2a_runtime.app:app"
 """App of the project in the working directory."""
 
 _LEVELS = ("debug", "info", "warning", "error")
+_FORMATS = (TEXT_FORMAT, JSON_FORMAT)
 _FILE = click.Path(exists=True, dir_okay=False)
 
 
 def _enable_request_log(_context: click.Context, _option: click.Parameter, is_enabled: bool) -> None:  # noqa: FBT001 - the signature of click
     if is_enabled:
         request_log.setLevel(logging.DEBUG)
-
-
-def _configure_logging(_context: click.Context, _option: click.Parameter, level: str) -> None:
-    """Log warnings, and the runtime's own records from a level, without control characters."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(SanitizingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    logging.getLogger(a2a_runtime.__name__).setLevel(level.upper())
-    logging.getLogger("uvicorn.access").addFilter(strip_query)
 
 
 def _read_env_file(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
@@ -48,9 +40,10 @@ def _read_env_file(_context: click.Context, _option: click.Parameter, path: str 
     load_dotenv(path)
 
 
-def _override_store(_context: click.Context, _option: click.Parameter, url: str | None) -> None:
-    if url is not None:
-        os.environ[f"{PREFIX}STORE"] = url
+def override_setting(_context: click.Context, option: click.Parameter, value: str | bool | None) -> None:  # noqa: FBT001 - the signature of click
+    """Set the variable of the setting that an option is named after."""
+    if value is not None:
+        os.environ[to_variable(option.name or "")] = "on" if value is True else "off" if value is False else value
 
 
 _OPTIONS = (
@@ -65,27 +58,34 @@ _OPTIONS = (
     click.option(
         "--store",
         expose_value=False,
-        callback=_override_store,
+        callback=override_setting,
         help="URL of the store, instead of A2A_STORE and a2a.toml; code may set another.",
     ),
     click.option(
-        "--log-level",
-        type=click.Choice(_LEVELS),
-        default="info",
-        show_default=True,
-        expose_value=False,
-        is_eager=True,
-        callback=_configure_logging,
-        help="Lowest level of logs.",
+        "--log-level", type=click.Choice(_LEVELS), expose_value=False, callback=override_setting, help="Lowest level of logs. [default: info]"
+    ),
+    click.option(
+        "--log-format", type=click.Choice(_FORMATS), expose_value=False, callback=override_setting, help="Form of a line of the log. [default: text]"
     ),
 )
 
 
 def process_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a process; they take effect by themselves."""
+    """Add the options of a process; they take effect by themselves, as settings of the environment."""
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> None:  # noqa: ANN401 - passed on
+        try:
+            level, log_format = (str(read_setting(os.environ, name)) for name in ("log_level", "log_format"))
+        except ValueError as error:
+            raise InvalidConfigurationError(str(error)) from error
+        configure_logging(level, log_format)
+        command(*args, **options)
+
+    decorated: Callable[..., None] = run
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
 def load_app(name: str) -> Any:  # noqa: ANN401 - any object that a command can use

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import ssl
@@ -16,7 +15,6 @@ from typing import Any
 
 import click
 
-import a2a_runtime
 from a2a_runtime.importing import explain_missing
 
 with explain_missing("a2a-gen serve", "serve"):
@@ -24,14 +22,15 @@ with explain_missing("a2a-gen serve", "serve"):
     from litestar import Litestar
     from uvicorn.lifespan.on import LifespanOn
 
-from a2a_runtime.commands.process import PROJECT_APP, load_app, process_options
+from a2a_runtime.commands.process import PROJECT_APP, load_app, override_setting, process_options
 from a2a_runtime.commands.protocol import BoundedHttpProtocol
 from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, StartError, check_port, report_start_error
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.heartbeat.registration import LISTENING_PORT
+from a2a_runtime.http.access_log import AccessLog
 from a2a_runtime.http.health import ProcessHealth
 from a2a_runtime.plugin import A2APlugin
-from a2a_runtime.settings import PREFIX
+from a2a_runtime.settings import read_setting
 
 _FILE = click.Path(exists=True, dir_okay=False)
 _EXAMPLES = """\b
@@ -43,11 +42,6 @@ Examples:
 
 \b
 Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
-
-
-def _override_grpc(_context: click.Context, _option: click.Parameter, address: str | None) -> None:
-    if address is not None:
-        os.environ[f"{PREFIX}GRPC"] = address
 
 
 @click.command(cls=ServeCommand, epilog=_EXAMPLES)
@@ -77,9 +71,10 @@ def _override_grpc(_context: click.Context, _option: click.Parameter, address: s
 @click.option(
     "--grpc",
     expose_value=False,
-    callback=_override_grpc,
+    callback=override_setting,
     help="Address for gRPC, e.g. 127.0.0.1:50051, instead of A2A_GRPC and a2a.toml.",
 )
+@click.option("--access-log/--no-access-log", default=None, expose_value=False, callback=override_setting, help="Log every request. [default: on]")
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
 def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and numbers
     """Serve an agent over HTTP with uvicorn, and over gRPC if it has a port, until it is stopped."""
@@ -93,8 +88,9 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
     drain_delay = options.pop("drain_delay")
     if (max_connections := options.pop("max_connections")) is not None:
         BoundedHttpProtocol.max_connections = max_connections
+    loaded = load_app(app)
     config = uvicorn.Config(
-        load_app(app),
+        AccessLog(loaded) if read_setting(os.environ, "access_log") else loaded,
         host=host,
         port=port,
         lifespan="on",
@@ -103,7 +99,8 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
         forwarded_allow_ips=proxies or None,
         http=BoundedHttpProtocol,
         ssl_cert_reqs=ssl.CERT_OPTIONAL if options["ssl_ca_certs"] else ssl.CERT_NONE,
-        log_level=logging.getLogger(a2a_runtime.__name__).level,
+        log_config=None,
+        access_log=False,
         **options,
     )
     check_port(host, port)

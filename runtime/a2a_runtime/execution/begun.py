@@ -24,10 +24,12 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.follow_ups import AcceptedMessage
 from a2a_runtime.execution.jobs import is_job
+from a2a_runtime.execution.replay import RequestInfo, find_deadline
 from a2a_runtime.execution.run import BegunCall, call_handler, write_chunk
 from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
+from a2a_runtime.origin import current_origin, in_origin, limit_origin
 from a2a_runtime.stores.changes import build_first_version
 from a2a_runtime.stores.models import ClaimedRun, NewTask, StoredTask, TaskChange
 
@@ -77,11 +79,14 @@ class BegunHandler:
         self.wire_id = new.wire_id or dependencies.ids.new()
         planned = build_first_version(scope, new, key="", wire_id=self.wire_id, task=b"{}", millis=dependencies.clock.millis())
         self.skill, self.writer = skill, DeferredWriter(dependencies, planned)
-        deadline = inf if skill.timeout is None else dependencies.clock.monotonic() + skill.timeout
         records = () if new.record is None else (new.record,)
+        deadline = find_deadline(skill.timeout, RequestInfo.from_records(records), dependencies.clock)
         self.context = TaskContext(dependencies, caller, ClaimedRun(planned, records), self.writer, new.message, deadline)
         self.context.can_ask, self.context.accepts_messages = skill.can_ask, skill.accepts_messages
-        self.task: asyncio.Task[object] = asyncio.get_running_loop().create_task(call_handler(skill, self.context, self._write_chunk))
+        call, loop = call_handler(skill, self.context, self._write_chunk), asyncio.get_running_loop()
+        clock = dependencies.clock
+        origin = current_origin.get() if deadline == inf else limit_origin(deadline - clock.monotonic(), clock.millis())
+        self.task: asyncio.Task[object] = in_origin(origin, lambda: loop.create_task(call))
 
     async def run(self, start: Callable[[], Awaitable[AcceptedMessage]]) -> AcceptedMessage | Message:
         """Wait for the message of the handler, or start its task if it needs one."""

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from a2a_contract.base import Encoded
-from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError, TaskNotCancelableError, TaskNotFoundError, UnavailableError
+from a2a_contract.errors import InvalidParamsError, TaskNotCancelableError, TaskNotFoundError, UnavailableError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Message, StreamResponse
 from a2a_runtime.caller import Caller, TaskScope
@@ -36,10 +36,9 @@ from a2a_runtime.execution.begun import BegunHandler
 from a2a_runtime.execution.context import Context, SkillView
 from a2a_runtime.execution.dependencies import Fetcher, NoFetcher, RunDependencies
 from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change, check_authorization, check_follow_up
+from a2a_runtime.execution.inline import run_inline
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
-from a2a_runtime.execution.run import call_handler
 from a2a_runtime.execution.runner import InProcessRunner, Skills
-from a2a_runtime.execution.signals import TaskEnded
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import cancel_suspended
 from a2a_runtime.extensions import CURSOR_HEADER
@@ -330,20 +329,11 @@ class Engine:
         """Run a skill that replies with a message: no task, nothing stored."""
         self._require_open()
         skill = self._skills.require(scope.surface, skill_id)
-        context_id = message.context_id or self._dependencies.ids.new()
         view = SkillView(skill_id, hidden_skills)
+        context_id = message.context_id or self._dependencies.ids.new()
         context = Context(self._dependencies, scope, caller or Caller(scope.owner, scope.tenant), context_id, message, view)
         context.request = request_info
-        try:
-            async with asyncio.timeout(skill.timeout):
-                result = await call_handler(skill, context, _reject_chunk)
-                reply = result if isinstance(result, Message) else context.reply(result)
-                return reply if reply.context_id else context.bind(reply)
-        except TaskEnded as signal:
-            return signal.message
-        except Exception as error:  # the edge of a request: any exception of a handler
-            log.exception("handler failed: skill %s", skill.id)
-            raise InvalidAgentResponseError from error
+        return await run_inline(skill, context, self._dependencies.clock)
 
     async def cancel(self, scope: TaskScope, wire_id: str) -> StoredTask:
         """Cancel a task and wait for its end up to the cancel timeout; ``TaskNotCancelableError`` if it has ended."""
@@ -393,7 +383,3 @@ class Engine:
     def _require_open(self) -> None:
         if self._is_closing:
             raise UnavailableError
-
-
-async def _reject_chunk(_value: object) -> None:
-    raise TypeError("handler: a skill that replies with a message cannot yield; register it with answers='task'")

@@ -22,8 +22,8 @@ from contextvars import Context
 from typing import Any
 
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution.run import current_run
 from a2a_runtime.execution.skill import Skill
+from a2a_runtime.origin import current_run
 from a2a_runtime.stores.base import RunStore
 from a2a_runtime.stores.models import StoredTask
 
@@ -95,7 +95,7 @@ class LoopWatch:
 
 def _find_run(task: asyncio.Task[Any]) -> tuple[Skill, StoredTask] | None:
     """Find the run that a task belongs to, by its context."""
-    return next((context[current_run] for context in _find_contexts(task) if current_run in context), None)
+    return next((context[current_run][:2] for context in _find_contexts(task) if current_run in context), None)
 
 
 if sys.version_info >= (3, 12):

@@ -10,12 +10,15 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from pydantic import TypeAdapter
 
 from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import Message
+from a2a_runtime.clock import Clock
 from a2a_runtime.execution.signals import HandlerChangedError
+from a2a_runtime.origin import DEADLINE
 from a2a_runtime.stores.models import RecordKind, ReplayRecord
 
 
@@ -76,11 +79,13 @@ class RequestInfo:
     """True if the caller reads a stream, for skills that return less in chunks than at once."""
     caller: JsonObject = field(default_factory=dict[str, object])
     """The caller as later runs know them, see ``Caller.to_json``."""
+    origin: JsonObject = field(default_factory=dict[str, object])
+    """Where the request comes from, see ``Origin.to_record``."""
 
     @property
     def record(self) -> ReplayRecord | None:
         """The replay record of this request; ``None`` if it is empty."""
-        is_empty = not (self.metadata or self.accepted_output_modes or self.extensions or self.is_streaming or self.caller)
+        is_empty = not (self.metadata or self.accepted_output_modes or self.extensions or self.is_streaming or self.caller or self.origin)
         return None if is_empty else ReplayRecord(RecordKind.REQUEST, "", _REQUEST_INFO.dump_json(self))
 
     @classmethod
@@ -88,6 +93,18 @@ class RequestInfo:
         """Find the request among the records of a task."""
         body = next((record.body for record in records if record.kind is RecordKind.REQUEST), None)
         return EMPTY_REQUEST_INFO if body is None else _REQUEST_INFO.validate_json(body)
+
+
+def find_deadline(timeout_seconds: float | None, info: RequestInfo, clock: Clock, *, has_answer: bool = False) -> float:
+    """Find the end of a run on the monotonic clock: the time limit of its skill, or that of a caller who waits for the task from its beginning."""
+    now, limit = clock.monotonic(), inf if timeout_seconds is None else timeout_seconds
+    deadline = None if has_answer else info.origin.get(DEADLINE)
+    return now + (min(limit, (deadline - clock.millis()) / 1000) if isinstance(deadline, int) else limit)
+
+
+def has_answer(records: Sequence[ReplayRecord]) -> bool:
+    """Return whether the caller of a task has answered a question of it."""
+    return any(record.kind is RecordKind.ANSWER for record in records)
 
 
 _REQUEST_INFO = TypeAdapter(RequestInfo)

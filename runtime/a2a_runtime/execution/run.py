@@ -21,7 +21,6 @@ import inspect
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from contextvars import ContextVar
 from enum import Enum, StrEnum
 from math import inf
 from types import CoroutineType
@@ -36,12 +35,13 @@ from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.jobs import Job, JobCanceledError, JobProgress, await_job, is_job
-from a2a_runtime.execution.replay import RETRY_MARKER, count_failures
+from a2a_runtime.execution.replay import RETRY_MARKER, RequestInfo, count_failures, find_deadline, has_answer
 from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskEnded, TaskSuspended, find_signal
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.logs import request_log
-from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord, StoredTask
+from a2a_runtime.origin import current_run
+from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
 from a2a_runtime.structs import struct
 
 log = logging.getLogger(__name__)
@@ -57,9 +57,6 @@ MESSAGE_MISSING = "The message that started this task is no longer stored"
 
 MISSING_MESSAGE = Message(message_id="", role=Role.USER, parts=[])
 """Stands for a message that is no longer stored; every other message has an id."""
-
-current_run: ContextVar[tuple[Skill, StoredTask]] = ContextVar("a2a_run")
-"""Skill and task of a handler, also in the tasks that it starts. Not the run: that would be a cycle, which only the garbage collector frees."""
 
 JOB_MARKER = "a2a-gen/job"
 """Key of the record which says that the handler has returned a job."""
@@ -127,6 +124,9 @@ class TaskRun:
         self.skill, self._clock, self._settings = skill, dependencies.clock, dependencies.settings
         self.deadline = inf if skill.timeout is None else self._clock.monotonic() + skill.timeout
         self._begun = begun
+        if claimed.records:
+            info, is_answered = RequestInfo.from_records(claimed.records), has_answer(claimed.records)
+            self.deadline = find_deadline(skill.timeout, info, self._clock, has_answer=is_answered)
         if begun is None:
             self.writer = TaskWriter(dependencies, claimed.stored)
             self.context = TaskContext(dependencies, caller, claimed, self.writer, message, self.deadline)
@@ -241,7 +241,7 @@ class TaskRun:
             if self.stop_reason is not None:
                 return None
         self._phase = RunPhase.HANDLER
-        current_run.set((self.skill, self.writer.stored))
+        current_run.set((self.skill, self.writer.stored, self.deadline, self._clock.monotonic))
         result = await (call_handler(self.skill, self.context, self._write_chunk) if self._begun is None else self._begun.result)
         if is_job(result):
             result = await self._run_job(result)

@@ -41,6 +41,7 @@ from a2a_runtime.execution.replay import RequestInfo
 from a2a_runtime.execution.run import MISSING_MESSAGE, BegunCall, StopReason, TaskRun
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
+from a2a_runtime.origin import Origin, current_origin, in_origin
 from a2a_runtime.stores.base import RunQueue
 from a2a_runtime.stores.models import ClaimedRun, RenewedLease
 
@@ -62,6 +63,8 @@ class Skills:
         self._skills: dict[tuple[str | None, str], Skill] = {}
         self.surfaces: frozenset[str] | None = frozenset()
         """The surfaces that have skills; ``None`` when all have."""
+        self.agents: dict[str, str] = {}
+        """The names of agents in chains of calls, by surface."""
         self.add(None, *skills)
 
     def add(self, surface: str | None, *skills: Skill) -> None:
@@ -213,8 +216,11 @@ class InProcessRunner:
             is_left_to_worker = deferral is not None and not self._is_worker and not stored.cancel_requested
             if skill is not None and not is_left_to_worker and not self._is_closing:
                 history = stored.task.model.history
-                caller = Caller.from_json(RequestInfo.from_records(claimed.records).caller, stored.scope)
-                self.launch(skill, claimed, caller, history[0] if history else MISSING_MESSAGE)
+                info = RequestInfo.from_records(claimed.records)
+                origin = current_origin.get() or Origin.from_record(info.origin, self._skills.agents.get(stored.scope.surface, ""))
+                message = history[0] if history else MISSING_MESSAGE
+                launch = partial(self.launch, skill, claimed, Caller.from_json(info.caller, stored.scope), message)
+                in_origin(origin, launch)
                 return
             if skill is None:  # a task of an agent that lives in another process
                 self._unknown_skill_tasks.add(key)

@@ -20,6 +20,7 @@ from a2a_contract.errors import A2AError, ContentTypeNotSupportedError, MethodNo
 from a2a_contract.jsonrpc import NO_ID, CallId
 from a2a_runtime.extensions import CURSOR_HEADER, IDEMPOTENCY_HEADER
 from a2a_runtime.http.negotiation import normalize_version
+from a2a_runtime.origin import HEADERS, Origin
 from a2a_runtime.service.context import ProtocolBinding
 
 JSON = b"application/json"
@@ -36,7 +37,7 @@ def _header_spellings(parameter: Parameter) -> tuple[tuple[bytes, str], ...]:
 _VERSION_SPELLINGS, _EXTENSION_SPELLINGS = _header_spellings(VERSION), _header_spellings(EXTENSIONS)
 ((_LAST_EVENT_ID, _),), ((_IDEMPOTENCY_KEY, _),) = _header_spellings(LAST_EVENT_ID), _header_spellings(IDEMPOTENCY_KEY)
 _VERSION_HEADERS = tuple(header for header, _ in _VERSION_SPELLINGS)
-_UNCOMMON_HEADERS = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSION_SPELLINGS)))
+_UNCOMMON_HEADERS = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSION_SPELLINGS))) | HEADERS
 _CONTENT_LENGTH, _CONTENT_TYPE, _ACCEPT = b"content-length", b"content-type", b"accept"
 _MAX_LENGTH_DIGITS = 19
 _HOST = re.compile(rb"[A-Za-z0-9._-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
@@ -132,6 +133,8 @@ class HttpRequest:
         """The header in which the client lists extensions; the response lists the active ones in the same header."""
         self.last_event_id: str | None = None
         self.idempotency_key: str | None = None
+        self.origin: Origin | None = None
+        """Where the request comes from, if it says so."""
         for header in _VERSION_HEADERS:
             if header in self.headers:
                 self.version = _parse_version(self.headers[header])
@@ -187,6 +190,8 @@ class HttpRequest:
             self.extensions = tuple(dict.fromkeys(filter(None, uris)))
         self.last_event_id = self._header_text(_LAST_EVENT_ID)
         self.idempotency_key = self._header_text(_IDEMPOTENCY_KEY)
+        if not HEADERS.isdisjoint(self.headers):
+            self.origin = Origin.parse(self.headers)
 
     def _iter_values(self, spellings: tuple[tuple[bytes, str], ...], query: Mapping[str, list[str]]) -> Iterator[tuple[bytes, str]]:
         """Yield every value of a parameter with its header, headers before the query."""

@@ -1,4 +1,4 @@
-"""Dispatcher: the request path of one surface, shared by its endpoints; admission control and the audit log.
+"""Dispatcher: the request path of one surface, shared by its endpoints; the audit log.
 
 endpoint                    dispatcher
 Endpoint.__call__ ────────► run             any exception becomes a response
@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import Token
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -29,10 +30,10 @@ from litestar.enums import ScopeType
 from litestar.types import Receive, Scope, Send
 
 from a2a_contract.base import WireModel
-from a2a_contract.binding import AnyBinding, Operation
+from a2a_contract.binding import AnyBinding
 from a2a_contract.dialects import CANONICAL, DIALECTS, MESH
 from a2a_contract.errors import PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
-from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, OPERATIONS
+from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import CancelTaskRequest
 from a2a_runtime.auth.authentication import Credentials
@@ -40,6 +41,7 @@ from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.counters import CounterStore
+from a2a_runtime.http.admission import AdmissionControl, rate_limit_key
 from a2a_runtime.http.asgi import Awaits, ClientDisconnectError, Header, HttpRequest, base_url, read_body, reject_websocket, send_response
 from a2a_runtime.http.errors import ErrorResponse, name_outcome, render_error, to_protocol_error
 from a2a_runtime.http.event_stream import EVENT_STREAM, EventStreamResponse, encode_error_event, encode_event
@@ -49,6 +51,7 @@ from a2a_runtime.http.resource_metadata import add_metadata_url
 from a2a_runtime.http.srs_forms import explain_member
 from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect, wait_for_expiry
 from a2a_runtime.logs import audit, request_log
+from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.service.context import CallContext, ProtocolBinding
 from a2a_runtime.structs import struct
 from a2a_runtime.surface import Surface, find_lowest_limit
@@ -103,46 +106,6 @@ class Backend:
     max_caller_streams: int = 0
 
 
-class AdmissionControl:
-    """Concurrency and rate limits of one surface."""
-
-    def __init__(self, surface: Surface, counters: CounterStore | None = None) -> None:
-        self._storage_key, self._max_concurrent = surface.storage_key, surface.limits.concurrency
-        rate_limiter = surface.rate_limiter
-        self._rate_limiter = rate_limiter if rate_limiter is None or counters is None else rate_limiter.with_store(counters)
-        self._active = 0
-
-    @classmethod
-    def build(cls, surface: Surface, counters: CounterStore | None = None) -> AdmissionControl | None:
-        """Build the admission control of a surface, if it has limits."""
-        return None if surface.rate_limiter is None and surface.limits.concurrency is None else cls(surface, counters)
-
-    def enter(self, request: HttpRequest, caller: Caller) -> None:
-        """Admit a request before its body is read: check the combined rate limit of its caller, and take a slot."""
-        if self._rate_limiter is not None:
-            self._rate_limiter.check_request(self._storage_key, _rate_limit_key(request, caller))
-        if self._max_concurrent is not None:
-            if self._active >= self._max_concurrent:
-                raise UnavailableError
-            self._active += 1
-            request.has_slot = True
-
-    def leave(self, request: HttpRequest) -> None:
-        """Release the slot of a request."""
-        if request.has_slot:
-            request.has_slot = False
-            self._active -= 1
-
-    async def check_operation(self, request: HttpRequest, operation: Operation, caller: Caller) -> None:
-        """Check the rate limit of one operation."""
-        if self._rate_limiter is not None:
-            await self._rate_limiter.check_operation(self._storage_key, _rate_limit_key(request, caller), operation.name)
-
-
-def _rate_limit_key(request: HttpRequest, caller: Caller) -> str:
-    return f"{caller.tenant}\0{caller.owner}" if caller.owner else request.client_address
-
-
 def audit_cancel(request: HttpRequest, caller: Caller, task_id: str) -> None:
     """Record the cancellation of a task in the audit log."""
     audit("cancel", **_audit_fields(request), caller=caller.owner, tenant=caller.tenant, task=task_id)
@@ -168,6 +131,7 @@ class Dispatcher:
         self.supported_dialects = SupportedDialects(surface.dialects)
         self._admission, self._origin_policy = AdmissionControl.build(surface), OriginPolicy(surface)
         self.profile = next((each for each in CANONICAL.profiles if each.name == surface.profile), None)
+        self._agent = surface.chain_name
         self._streams, self._max_streams = Counter[str](), surface.limits.streams
         self._warned: set[str] = set()
         self._watcher = RequestWatcher(surface.limits.body_seconds)
@@ -215,6 +179,9 @@ class Dispatcher:
         if not watcher.is_running:
             watcher.start()
         began, is_disconnected = 0.0 if self.metrics is None else time.perf_counter(), False
+        origin = request.origin or Origin()
+        origin.agent = self._agent
+        outer = current_origin.set(origin).old_value
         try:
             with request.interrupt:
                 await handling
@@ -229,6 +196,8 @@ class Dispatcher:
             audit_rejection(request, error)
             await (send_error or self._send_error)(request, error)
         finally:
+            origin.operation = request.operation
+            current_origin.set(None if outer is Token.MISSING else outer)
             del watcher.checks[request]
             if self._admission is not None:
                 self._admission.leave(request)
@@ -276,7 +245,7 @@ class Dispatcher:
         """Log the members of a request that have no meaning, once for each caller: without them a list is longer than its client expects."""
         known = {name for member in binding.request.model_fields for name in (member, binding.request.wire_name(member))}
         for name in sorted(set(members) - known):
-            mark = f"{_rate_limit_key(request, caller)}\0{name}"
+            mark = f"{rate_limit_key(request, caller)}\0{name}"
             if mark not in self._warned and len(self._warned) < _MAX_WARNED:
                 self._warned.add(mark)
                 fix = explain_member(binding, name, is_call=request.binding is ProtocolBinding.JSONRPC)
@@ -297,6 +266,7 @@ class Dispatcher:
             request.last_event_id,
             request.idempotency_key,
             base_url(request.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD and request.has_url else "",
+            origin=request.origin,
         )
 
     async def invoke(self, request: HttpRequest, invocation: Invocation) -> Any:  # noqa: ANN401 - as _call_service
@@ -313,7 +283,7 @@ class Dispatcher:
             return await self._serve_stream(request, invocation, headers)
         if self._admission is not None:
             await self._admission.check_operation(request, binding.operation, context.caller)
-        if self.surface.cancel_on_disconnect:
+        if self.surface.cancel_on_disconnect or (request.origin is not None and request.origin.is_canceled_on_disconnect):
             request.interrupt.watch(wait_for_disconnect(request.receive))
         else:
             request.awaits = Awaits.RESULT
@@ -347,7 +317,7 @@ class Dispatcher:
         caller = invocation.context.caller
         if self._admission is not None:
             await self._admission.check_operation(request, invocation.binding.operation, caller)
-        key, limit = _rate_limit_key(request, caller), self._max_streams
+        key, limit = rate_limit_key(request, caller), self._max_streams
         if self._streams[key] >= limit:
             raise RateLimitedError(f"There are {limit} open streams of this caller; close one")
         events = self._call_service(request, invocation)
@@ -368,7 +338,7 @@ class Dispatcher:
                 log.error("%s: %s", self.surface, self._unavailability)
             raise UnavailableError(self._unavailability)
         binding = invocation.binding
-        if isinstance(invocation.request, CancelTaskRequest):
+        if binding.operation is CANCEL_TASK and isinstance(invocation.request, CancelTaskRequest):
             audit_cancel(request, invocation.context.caller, invocation.request.id)
         return self._operations[binding.dialect, binding.operation.service_method](invocation.request, invocation.context)
 

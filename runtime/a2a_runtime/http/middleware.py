@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from litestar.config.cors import CORSConfig
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from a2a_contract.dialects import EXTENSIONS, VERSION
+from a2a_contract.dialects import EXTENSIONS, REQUEST_ID, TRACE_PARENT, TRACE_STATE, VERSION
 from a2a_contract.errors import PermissionDeniedError
 from a2a_runtime.http.asgi import IDEMPOTENCY_KEY, LAST_EVENT_ID
 from a2a_runtime.settings import PREFIX, Settings
@@ -34,7 +34,7 @@ _BROWSER = b"Mozilla/"
 """The beginning of every browser's ``User-Agent``."""
 _REQUEST_HEADERS = (
     *("Authorization", "Content-Type", *IDEMPOTENCY_KEY.headers, *LAST_EVENT_ID.headers, "X-API-Key"),
-    *(*VERSION.headers, *EXTENSIONS.headers),
+    *(*VERSION.headers, *EXTENSIONS.headers, *REQUEST_ID.headers, *TRACE_PARENT.headers, *TRACE_STATE.headers),
 )
 _RESPONSE_HEADERS = ("ETag", "Retry-After", "WWW-Authenticate", *EXTENSIONS.headers)
 

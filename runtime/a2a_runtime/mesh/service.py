@@ -130,8 +130,10 @@ class MeshService(ServiceBase, AgentService[CallContext]):
             raise InvalidParamsError(fields=((TaskSendParams.wire_name("id"), f"is not one line of at most {_MAX_ID_LENGTH} characters"),))
         context_id = request.message.context_id or wire_id
         message = sent.model_copy(update={"task_id": None, "context_id": context_id})
-        record, hidden = build_request_info(request, context).record, context.hidden_skills
-        new = NewTask(context_id, message, skill.id, context.dialect, wire_id, record=record, hidden_skills=hidden)
+        info, hidden = build_request_info(request, context), context.hidden_skills
+        if context.origin is not None:
+            info = self._accept_origin(info, context.origin)
+        new = NewTask(context_id, message, skill.id, context.dialect, wire_id, record=info.record, hidden_skills=hidden)
         return await self._engine.start(scope, new, context.caller)
 
     async def _wait_returned(self, accepted: AcceptedMessage, limit_seconds: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -14,7 +14,9 @@ from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
+from a2a_runtime.execution.replay import RequestInfo
 from a2a_runtime.ids import IdGenerator
+from a2a_runtime.origin import Origin
 from a2a_runtime.push.notification import PlaintextCipher, SecretCipher, encrypt_config
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
@@ -57,6 +59,8 @@ class CallContext(NamedTuple):
     """The call as it was sent, in a dialect whose messages may hold more than the canonical model."""
     srs_form: SrsForm | None = None
     """Set for a call in a form of the apcore SRS."""
+    origin: Origin | None = None
+    """Where the call comes from, if it says so."""
 
     @property
     def active_extensions(self) -> tuple[str, ...]:
@@ -64,10 +68,15 @@ class CallContext(NamedTuple):
         return self.surface.activate_extensions(self.extensions)
 
     @property
+    def is_canceled_on_disconnect(self) -> bool:
+        """True if a task ends with the request that waits for it: by the surface, or by the wish of its sender."""
+        return self.surface.cancel_on_disconnect or (self.origin is not None and self.origin.is_canceled_on_disconnect)
+
+    @property
     def hidden_skills(self) -> Sequence[str]:
         """The skills that the caller may not use, and whose tasks, messages and state do not exist for it."""
-        guarded = [(name, skill) for name, skill in self.surface.skills.items() if skill.only_extended or skill.security_requirements]
-        return [name for name, skill in guarded if not skill.is_readable_by(self.caller)]
+        skills = self.surface.skills.items()
+        return [name for name, each in skills if (each.only_extended or each.security_requirements) and not each.is_readable_by(self.caller)]
 
     def limit_history(self, length: int | None) -> int | None:
         """Limit the requested length of the history to the maximum of the surface."""
@@ -112,6 +121,11 @@ class ServiceBase:
         self._dependencies = dependencies
         self._engine, self._store = dependencies.engine, dependencies.store
         self._ids = IdGenerator(dependencies.clock)
+
+    def _accept_origin(self, info: RequestInfo, origin: Origin) -> RequestInfo:
+        """Check the chain of calls that leads to a message, and keep its origin with the request."""
+        origin.check_chain(self._dependencies.settings.max_chain_depth)
+        return replace(info, origin=origin.to_record(self._dependencies.clock.millis()))
 
     def _encrypt_config(self, config: TaskPushNotificationConfig, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:
         """Add the missing ids to a push configuration and encrypt its secrets for its task."""

@@ -43,7 +43,7 @@ class MessageOperations(ServiceBase):
         if command.return_immediately:
             stored = await self._load_current(accepted, command)
         else:
-            cancel_on_disconnect = context.surface.cancel_on_disconnect
+            cancel_on_disconnect = context.surface.cancel_on_disconnect if context.origin is None else context.is_canceled_on_disconnect
             stored = await self._engine.wait_settled(accepted, command.history_length, cancel_on_disconnect=cancel_on_disconnect)
         return Encoded.raw(SendMessageResponse, b'{"task":%b}' % stored.task.json)
 
@@ -66,11 +66,13 @@ class MessageOperations(ServiceBase):
                     state = event.state
                     yield Event(event.seq, to_stream_response(event))
         except (GeneratorExit, asyncio.CancelledError):
-            if context.surface.cancel_on_disconnect and state not in SETTLED:
+            if context.is_canceled_on_disconnect and state not in SETTLED:
                 await self._engine.cancel_if_active(stored)
             raise
 
     async def _accept(self, command: SendCommand, context: CallContext, *, is_streaming: bool = False) -> AcceptedMessage | Message:
+        if context.origin is not None:
+            command = command._replace(request_info=self._accept_origin(command.request_info, context.origin))
         if command.push_config is not None:
             check_config(command.push_config, self._dependencies.check_url, _PUSH_CONFIG_PATH)
         message = command.message

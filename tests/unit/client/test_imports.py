@@ -12,4 +12,4 @@ def test_the_client_needs_no_server() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     own = {name.split(".")[1] for name in loaded if name.startswith("a2a_runtime.")}
     assert not {name.partition(".")[0] for name in loaded} & {"litestar", "asyncpg", "sqlite3", "a2a_gen", "uvicorn"}
-    assert own <= {"caller", "catalog", "client", "clock", "double_base64", "extensions", "importing", "interfaces"}
+    assert own <= {"caller", "catalog", "client", "clock", "double_base64", "extensions", "importing", "interfaces", "origin"}

@@ -1,0 +1,43 @@
+"""Runs of handlers that reply with a message: within the request, without a task."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from math import inf
+
+from a2a_contract.errors import InvalidAgentResponseError
+from a2a_contract.v1_0 import Message
+from a2a_runtime.clock import Clock
+from a2a_runtime.execution.context import Context
+from a2a_runtime.execution.replay import find_deadline
+from a2a_runtime.execution.run import call_handler
+from a2a_runtime.execution.signals import TaskEnded
+from a2a_runtime.execution.skill import Skill
+from a2a_runtime.origin import current_origin, limit_origin
+
+log = logging.getLogger(__name__)
+
+
+async def run_inline(skill: Skill, context: Context, clock: Clock) -> Message:
+    """Call a handler and return its message."""
+    outer, deadline = current_origin.get(), find_deadline(skill.timeout, context.request, clock)
+    seconds = None if deadline == inf else deadline - clock.monotonic()
+    if seconds is not None:
+        current_origin.set(limit_origin(seconds, clock.millis()))
+    try:
+        async with asyncio.timeout(seconds):
+            result = await call_handler(skill, context, _reject_chunk)
+            reply = result if isinstance(result, Message) else context.reply(result)
+            return reply if reply.context_id else context.bind(reply)
+    except TaskEnded as signal:
+        return signal.message
+    except Exception as error:  # the edge of a request: any exception of a handler
+        log.exception("handler failed: skill %s", skill.id)
+        raise InvalidAgentResponseError from error
+    finally:
+        current_origin.set(outer)
+
+
+async def _reject_chunk(_value: object) -> None:
+    raise TypeError("handler: a skill that replies with a message cannot yield; register it with answers='task'")

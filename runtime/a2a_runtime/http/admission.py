@@ -1,0 +1,51 @@
+"""Admission control: the concurrency and rate limits of one surface, before a request costs anything."""
+
+from __future__ import annotations
+
+from a2a_contract.binding import Operation
+from a2a_contract.errors import UnavailableError
+from a2a_runtime.caller import Caller
+from a2a_runtime.counters import CounterStore
+from a2a_runtime.http.asgi import HttpRequest
+from a2a_runtime.surface import Surface
+
+
+class AdmissionControl:
+    """Concurrency and rate limits of one surface."""
+
+    def __init__(self, surface: Surface, counters: CounterStore | None = None) -> None:
+        self._storage_key, self._max_concurrent = surface.storage_key, surface.limits.concurrency
+        rate_limiter = surface.rate_limiter
+        self._rate_limiter = rate_limiter if rate_limiter is None or counters is None else rate_limiter.with_store(counters)
+        self._active = 0
+
+    @classmethod
+    def build(cls, surface: Surface, counters: CounterStore | None = None) -> AdmissionControl | None:
+        """Build the admission control of a surface, if it has limits."""
+        return None if surface.rate_limiter is None and surface.limits.concurrency is None else cls(surface, counters)
+
+    def enter(self, request: HttpRequest, caller: Caller) -> None:
+        """Admit a request before its body is read: check the combined rate limit of its caller, and take a slot."""
+        if self._rate_limiter is not None:
+            self._rate_limiter.check_request(self._storage_key, rate_limit_key(request, caller))
+        if self._max_concurrent is not None:
+            if self._active >= self._max_concurrent:
+                raise UnavailableError
+            self._active += 1
+            request.has_slot = True
+
+    def leave(self, request: HttpRequest) -> None:
+        """Release the slot of a request."""
+        if request.has_slot:
+            request.has_slot = False
+            self._active -= 1
+
+    async def check_operation(self, request: HttpRequest, operation: Operation, caller: Caller) -> None:
+        """Check the rate limit of one operation."""
+        if self._rate_limiter is not None:
+            await self._rate_limiter.check_operation(self._storage_key, rate_limit_key(request, caller), operation.name)
+
+
+def rate_limit_key(request: HttpRequest, caller: Caller) -> str:
+    """Name whom the limits of a request count for: its caller, or the address of an anonymous one."""
+    return f"{caller.tenant}\0{caller.owner}" if caller.owner else request.client_address
