@@ -74,6 +74,8 @@ LifespanManager: TypeAlias = Callable[[Litestar], AbstractAsyncContextManager[No
 
 LIVE_PATH, READYZ_PATH, READY_PATH, HEALTH_PATH = "/livez", "/readyz", "/ready", "/health"
 
+_SHARED_SCHEMES = frozenset(("postgresql", "postgres"))
+
 _GC_THRESHOLDS = 10_000, 20, 20
 """Higher thresholds gain nearly nothing, and would keep large cyclic garbage of handlers for longer."""
 
@@ -290,6 +292,17 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """Open the store that a URL names, beside a process that may run on it; raise if the agents could not start on it."""
         if self.store_url is not None:
             await try_store(self.store_url)
+
+    @property
+    def has_shared_store(self) -> bool:
+        """Return whether several processes may use the store."""
+        store = self._settings.store if self._store is None else self._store
+        return store.partition(":")[0] in _SHARED_SCHEMES if isinstance(store, str) else store.notifier() is not None
+
+    @property
+    def counts_metrics(self) -> bool:
+        """Return whether metrics are on."""
+        return self._settings.metrics_path != OFF
 
     def build_worker_runtime(self) -> AgentRuntime:
         """Build the runtime of a worker for these surfaces, with their store and settings, but without the app."""

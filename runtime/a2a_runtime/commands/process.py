@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -16,7 +17,7 @@ from a2a_runtime.commands.startup import InvalidConfigurationError, report_impor
 from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
 from a2a_runtime.logs import JSON_FORMAT, TEXT_FORMAT, configure_logging, request_log
 from a2a_runtime.project.loader import ProjectConfigError
-from a2a_runtime.settings import read_setting, to_variable
+from a2a_runtime.settings import FILE_SUFFIX, is_secret, read_setting, to_variable
 
 PROJECT_APP = "a2a_runtime.app:app"
 """App of the project in the working directory."""
@@ -40,10 +41,20 @@ def _read_env_file(_context: click.Context, _option: click.Parameter, path: str 
     load_dotenv(path)
 
 
+given_options: dict[str, str] = {}
+"""The options of the command line that set settings, by setting."""
+
+
 def override_setting(_context: click.Context, option: click.Parameter, value: str | bool | None) -> None:  # noqa: FBT001 - the signature of click
     """Set the variable of the setting that an option is named after."""
+    name = option.name or ""
+    variable = to_variable(name)
+    if isinstance(value, str) and is_secret(name) and "@" in value and urlsplit(value).password:
+        click.echo(f"--{name}: its password is visible to everyone who may list processes; set {variable}{FILE_SUFFIX}", err=True)
     if value is not None:
-        os.environ[to_variable(option.name or "")] = "on" if value is True else "off" if value is False else value
+        given_options[name] = option.opts[0]
+        os.environ.pop(variable + FILE_SUFFIX, None)
+        os.environ[variable] = "on" if value is True else "off" if value is False else value
 
 
 _OPTIONS = (

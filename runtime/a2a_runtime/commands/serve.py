@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
+import socket
 import ssl
 import sys
 import time
 from contextlib import suppress
 from importlib.util import find_spec
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -24,7 +26,9 @@ with explain_missing("a2a-gen serve", "serve"):
 
 from a2a_runtime.commands.process import PROJECT_APP, load_app, override_setting, process_options
 from a2a_runtime.commands.protocol import BoundedHttpProtocol
+from a2a_runtime.commands.shown_settings import describe_settings
 from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, StartError, check_port, report_start_error
+from a2a_runtime.commands.supervisor import InheritedFiles, Supervisor, build_command
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.heartbeat.registration import LISTENING_PORT
 from a2a_runtime.http.access_log import AccessLog
@@ -39,6 +43,9 @@ Examples:
   a2a-gen serve agent:app --port 9000             an ASGI app
   a2a-gen serve --forwarded-allow-ips 10.0.0.7    behind a proxy at that address
   a2a-gen serve --grpc 127.0.0.1:50051            over gRPC too, at that address
+  a2a-gen serve --workers 4                       four processes on one port, with a Postgres store
+  a2a-gen serve --reload                          start again when a file below this folder changes
+  a2a-gen serve --show-settings                   every setting, its value, and where it comes from
 
 \b
 Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
@@ -75,22 +82,38 @@ Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
     help="Address for gRPC, e.g. 127.0.0.1:50051, instead of A2A_GRPC and a2a.toml.",
 )
 @click.option("--access-log/--no-access-log", default=None, expose_value=False, callback=override_setting, help="Log every request. [default: on]")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Server processes on the port; several need a Postgres store.")
+@click.option("--reload", is_flag=True, help="Start again when code or configuration below this folder changes; for development.")
+@click.option("--show-settings", is_flag=True, help="Print every setting with its value and its source, secrets masked, and exit.")
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
 def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and numbers
     """Serve an agent over HTTP with uvicorn, and over gRPC if it has a port, until it is stopped."""
     if options["ssl_ca_certs"] and find_spec("cryptography") is None:
         raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'")
+    if options.pop("show_settings"):
+        click.echo(describe_settings(os.environ))
+        return
     if only_check:
         _check_store(load_app(app))
         return
-
+    processes, is_reloading = options.pop("workers"), options.pop("reload")
     os.environ[LISTENING_PORT] = str(port)  # registered at a mesh unless a setting names another
+    inherited = InheritedFiles.from_environment()
+    if inherited is None and (processes > 1 or is_reloading):
+        _supervise(app, host, port, proxies, processes, is_reloading=is_reloading, **options)
+    loaded = load_app(app)
+    if inherited is None:
+        check_port(host, port)
     drain_delay = options.pop("drain_delay")
+    config = _build_config(AccessLog(loaded) if read_setting(os.environ, "access_log") else loaded, host, port, proxies, **options)
+    _run(DrainingServer(config, drain_delay, inherited))
+
+
+def _build_config(app: Any, host: str, port: int, proxies: str, **options: Any) -> uvicorn.Config:  # noqa: ANN401 - any ASGI app, and options
     if (max_connections := options.pop("max_connections")) is not None:
         BoundedHttpProtocol.max_connections = max_connections
-    loaded = load_app(app)
     config = uvicorn.Config(
-        AccessLog(loaded) if read_setting(os.environ, "access_log") else loaded,
+        app,
         host=host,
         port=port,
         lifespan="on",
@@ -103,21 +126,52 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
         access_log=False,
         **options,
     )
-    check_port(host, port)
     try:
         config.load()
     except OSError as error:  # of TLS
         raise InvalidConfigurationError(f"--ssl-certfile: {error}; give files with a certificate and its private key") from None
-    _run(DrainingServer(config, drain_delay))
+    return config
+
+
+def _supervise(app: str, host: str, port: int, proxies: str, processes: int, *, is_reloading: bool, **options: Any) -> NoReturn:  # noqa: ANN401
+    """Serve with processes of this command; settings are in their environment already, so that no secret is in their arguments."""
+    if processes > 1:
+        _check_processes(load_app(app), processes)
+    check_port(host, port)
+    listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048)
+    given = {"host": host, "port": listening.getsockname()[1], "forwarded-allow-ips": proxies, **options}
+    words = [word for name, value in given.items() if value not in (None, "") for word in (f"--{name.replace('_', '-')}", str(value))]
+    code = Supervisor(build_command([app, *words]), listening, processes, is_reloading=is_reloading).run()
+    listening.close()
+    sys.exit(code)
+
+
+def _check_processes(app: object, processes: int) -> None:
+    """Refuse several processes on a store of one process."""
+    plugin = _find_plugin(app)
+    if plugin is not None and not plugin.has_shared_store:
+        raise InvalidConfigurationError(f"--workers {processes}: the store belongs to one process; set --store postgresql://…, or --workers 1")
+    if plugin is not None and plugin.counts_metrics:
+        logging.getLogger(__name__).warning("metrics: each of %d processes has its own numbers, and a scrape reads one of them", processes)
 
 
 class DrainingServer(uvicorn.Server):
     """A server that reports that it is about to stop before it closes its port, so that load balancers send new requests elsewhere."""
 
-    def __init__(self, config: uvicorn.Config, delay_seconds: float) -> None:
+    def __init__(self, config: uvicorn.Config, delay_seconds: float, inherited: InheritedFiles | None = None) -> None:
         super().__init__(config)
-        self._delay_seconds = delay_seconds
+        self._delay_seconds, self._inherited = delay_seconds, inherited
         self._stops_at: float | None = None
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve on the port, or on the socket of the parent process."""
+        super().run(sockets if self._inherited is None else [self._inherited.listening])
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and tell the parent process."""
+        await super().startup(sockets)
+        if self._inherited is not None and self.started:
+            self._inherited.report_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to stop; a second signal ends the delay."""
@@ -161,10 +215,14 @@ def _run(server: uvicorn.Server) -> None:
 
 def _check_store(app: object) -> None:
     """Open the store of an app and compare its schema version."""
-    plugin = next((each for each in app.plugins if isinstance(each, A2APlugin)), None) if isinstance(app, Litestar) else None
+    plugin = _find_plugin(app)
     if plugin is None:
         return
     try:
         asyncio.run(plugin.check_store())
     except (StoreUnavailableError, UnsupportedStoreError) as error:
         raise report_start_error(error) from error
+
+
+def _find_plugin(app: object) -> A2APlugin | None:
+    return next((each for each in app.plugins if isinstance(each, A2APlugin)), None) if isinstance(app, Litestar) else None

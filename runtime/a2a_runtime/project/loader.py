@@ -73,10 +73,7 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
     if path is None:
         raise ProjectConfigError(f"{PROJECT_FILE}: not found in {folder} or above; write one, or build an app with a2a_runtime.app.create_app")
     with locate_problems(path):
-        try:
-            file = parse_project_file(path.read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
-            raise ProjectConfigError(f"{path}: {error}") from error
+        file = _read_file(path)
         try:
             settings = _merge_settings(file, Settings.from_environment(environment))
             mesh = MeshConfig.from_environment(environment, _build_mesh_config(file.registry))
@@ -128,10 +125,30 @@ def _build_mesh_config(table: RegistryTable | None) -> MeshConfig:
     return MeshConfig(**settings)
 
 
+def find_file_settings(folder: Path) -> Mapping[str, Any]:
+    """Find the settings in the project file of a folder or above; empty without a file."""
+    path = find_project_file(folder)
+    if path is None:
+        return {}
+    with locate_problems(path):
+        return _collect_settings(_read_file(path))
+
+
+def _read_file(path: Path) -> ProjectFile:
+    try:
+        return parse_project_file(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ProjectConfigError(f"{path}: {error}") from error
+
+
+def _collect_settings(file: ProjectFile) -> dict[str, Any]:
+    given: dict[str, Any] = {"store": file.store, "shutdown_grace": file.limits and file.limits.shutdown_grace}
+    return given | {_RETENTION_SETTINGS[name]: value for name, value in file.retention or ()}
+
+
 def _merge_settings(file: ProjectFile, settings: Settings) -> Settings:
     """Apply the settings of the file where the environment leaves the default."""
-    default, given = Settings(), {"store": file.store, "shutdown_grace": file.limits and file.limits.shutdown_grace}
-    given |= {_RETENTION_SETTINGS[name]: value for name, value in file.retention or ()}
+    default, given = Settings(), _collect_settings(file)
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None and getattr(settings, name) == getattr(default, name)}
     return replace(settings, **chosen)
 
