@@ -120,7 +120,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self.exact_paths: dict[str, ASGIApp] = {}
         """Endpoints that may be called past the router, see ``ExactPathRouter``."""
         self._store = store
-        self._settings = Settings.from_environment(os.environ) if settings is None else settings
+        self.settings = Settings.from_environment(os.environ) if settings is None else settings
         self._mesh_config = mesh
         self._endpoints: list[SurfaceEndpoints] = []
         self._app: Litestar | None = None
@@ -128,14 +128,14 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self._ports: dict[str, AsyncExitStack] = {}
         """Servers of gRPC, by the paths of their surfaces."""
         self._has_heartbeat = False
-        if address := self._settings.grpc or grpc:
+        if address := self.settings.grpc or grpc:
             self.surfaces = _attach_grpc(self.surfaces, address)
         check_grpc(self.surfaces)
         self._health = ProcessHealth(SystemClock(), lambda: sum(len(each.skills) for each in self.surfaces))
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
-        self._keys = keys = ProcessKeys.from_settings(self._settings, self.surfaces)
+        self._keys = keys = ProcessKeys.from_settings(self.settings, self.surfaces)
         self.surfaces = keys.attach_signer(self.surfaces)
         handlers = app_config.route_handlers
         if (jwks := keys.to_jwks()) is not None:
@@ -167,7 +167,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         adapt_routes(app)
         register_health_routes(app, self._list_health_checks())
         self._register_metrics(app)
-        async with AgentRuntime(self.surfaces, self._store, self._settings, keys=self._keys) as runtime:
+        async with AgentRuntime(self.surfaces, self._store, self.settings, keys=self._keys) as runtime:
             self.runtime, self._app = runtime, app
             if runtime.metrics is not None:
                 runtime.metrics.count_streams = lambda: sum(each.dispatcher.open_streams for each in self._endpoints)
@@ -190,12 +190,12 @@ class A2APlugin(InitPlugin, CLIPlugin):
                     each.dispatcher.stop()
 
     def _list_health_checks(self) -> Mapping[str, HealthCheck]:
-        health, prefix = self._health, self._settings.health_path
+        health, prefix = self._health, self.settings.health_path
         checks = {LIVE_PATH: health.check_live, READYZ_PATH: health.check_ready, READY_PATH: health.check_ready, HEALTH_PATH: health.check_health}
         return {} if prefix == OFF else {prefix.rstrip("/") + path: check for path, check in checks.items()}
 
     def _register_metrics(self, app: Litestar) -> None:
-        path = self._settings.metrics_path
+        path = self.settings.metrics_path
         if path == OFF or path in {route.path for route in app.routes}:
             return
         from a2a_runtime.http.metrics import build_metrics_route  # noqa: PLC0415 - an extra, imported only where metrics are on
@@ -205,7 +205,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
     def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
         endpoints.dispatcher.metrics = runtime.metrics
         services = runtime.build_services(endpoints.dispatcher.surface)
-        cors, settings = None if self._app is None else self._app.cors_config, self._settings
+        cors, settings = None if self._app is None else self._app.cors_config, self.settings
         hosts, max_streams = settings.allowed_hosts, settings.max_caller_streams
         endpoints.dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, cors, hosts, max_streams))
 
@@ -278,14 +278,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
         cli.add_command(build_group(lambda: self.surfaces, self.check_store))
 
     @property
-    def settings(self) -> Settings:
-        """The settings of the process."""
-        return self._settings
-
-    @property
     def store_url(self) -> str | None:
         """The URL of the store; ``None`` for a store that the app has made itself."""
-        url = self._settings.store if self._store is None else self._store
+        url = self.settings.store if self._store is None else self._store
         return url if isinstance(url, str) else None
 
     async def check_store(self) -> None:
@@ -306,7 +301,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def build_worker_runtime(self) -> AgentRuntime:
         """Build the runtime of a worker for these surfaces, with their store and settings, but without the app."""
-        return AgentRuntime(self.surfaces, self._store, self._settings, is_worker=True)
+        return AgentRuntime(self.surfaces, self._store, self.settings, is_worker=True)
 
     async def _join_mesh(self) -> None:
         """Send heartbeats to a registry once the app has a mesh surface or mesh tools."""

