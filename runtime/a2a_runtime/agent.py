@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from a2a_contract.base import JsonObject
+from a2a_contract.errors import A2AError
 from a2a_contract.v1_0 import AgentExtension, AgentProvider, Message, SecurityRequirement, SecurityScheme
 from a2a_runtime.auth.gate import SchemeRequirement, to_security_requirement
 from a2a_runtime.caller import Caller
@@ -50,7 +51,8 @@ _ID = re.compile(r"[^\s/\x00-\x1f\x7f]+")
 class Capabilities:
     """Optional parts of the protocol that an agent supports, named as on the canonical card."""
 
-    streaming: bool = True
+    streaming: bool | None = True
+    """``None``: the card tells whether one of the skills streams; any of them may be called with a stream in either case."""
     push_notifications: bool = False
     extended_agent_card: bool = False
     extensions: Sequence[AgentExtension] = ()
@@ -175,6 +177,8 @@ class Agent:
     icon_url: str | None = None
     sources: Sequence[SkillSource] = ()
     """Sources of further skills; they are opened in the lifespan of the app, and until then the agent is unavailable."""
+    selection_error: Callable[[str | None], A2AError] | None = None
+    """Builds the error of a message that names an unknown skill, or none (``None``): even an only skill has to be named then."""
     _skills: dict[str, SkillDefinition] = field(default_factory=dict[str, SkillDefinition], init=False, repr=False)
     _routers: list[SkillRouter] = field(default_factory=list[SkillRouter], init=False, repr=False)
     _providers: dict[str, Provider] = field(default_factory=dict[str, Provider], init=False, repr=False)

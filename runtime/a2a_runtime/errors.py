@@ -25,7 +25,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from a2a_contract.errors import InternalError, InvalidParamsError, UnavailableError, UnsupportedOperationError
+
+
+class HasErrorData:
+    """Mixin of an error with further members of its JSON-RPC data, in dialects where these data are one object."""
+
+    data: Mapping[str, object]
 
 
 class ContextMismatchError(InvalidParamsError):
@@ -120,6 +128,7 @@ __all__ = [
     "ContextMismatchError",
     "EventsGoneError",
     "FencedError",
+    "HasErrorData",
     "SkillSourceError",
     "StoreFullError",
     "StoreInUseError",

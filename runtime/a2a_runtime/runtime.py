@@ -221,6 +221,10 @@ class AgentRuntime:
         if (stack := self._added.pop(surface, None)) is not None:
             await stack.aclose()
 
+    async def drain(self, grace_seconds: float) -> None:
+        """Let running tasks end for some time, then release them, or fail those that cannot be released. New ones still begin."""
+        await asyncio.gather(*(self.engine.runner.drain(each.storage_key, grace_seconds) for each in self._surfaces))
+
     async def _close_added(self) -> None:
         while self._added:
             await self._added.popitem()[1].aclose()

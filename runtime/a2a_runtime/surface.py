@@ -27,7 +27,7 @@ from a2a_runtime.auth.rate_limit import RateLimiter
 from a2a_runtime.caller import Caller, SurfaceKey
 from a2a_runtime.execution.injection import ProcessDependencies
 from a2a_runtime.execution.runner import Skills
-from a2a_runtime.execution.skill import Skill
+from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.interfaces import GrpcOptions
 
 if TYPE_CHECKING:
@@ -307,6 +307,12 @@ class Surface:
         return frozenset(each.uri for each in self.agent.capabilities.extensions if each.uri and each.required)
 
     @property
+    def is_streaming(self) -> bool:
+        """True if the card says that the agent streams."""
+        declared = self.agent.capabilities.streaming
+        return any(each.skill.handler_kind is HandlerKind.STREAM for each in self.skills.values()) if declared is None else declared
+
+    @property
     def configured_url(self) -> str | None:
         """URL of the surface, if the operator has configured one; any other URL comes from the headers of a request."""
         if self.public_url:
@@ -352,7 +358,8 @@ class Surface:
             raise ValueError(f"{self}: public_card is false, but no gate admits callers; set Surface(gate=…)")
         if isinstance(self.gate, DescribableGate) and self.agent.security_requirements:
             raise ValueError(f"{self}: both the gate and the agent declare security requirements; remove Agent(security_requirements=…)")
-        if self.agent.capabilities.extended_agent_card and not any(skill.only_extended for skill in self.agent.skills.values()):
+        has_extended = bool(self.agent.sources) or any(skill.only_extended for skill in self.agent.skills.values())
+        if self.agent.capabilities.extended_agent_card and not has_extended:
             log.warning(
                 "%s: the card announces an extended card, and no skill is only there, so clients get an error; "
                 "set only_extended on a skill, or remove extended_agent_card",

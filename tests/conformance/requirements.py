@@ -3,7 +3,7 @@
 Each table beside this file (``v1_0.toml``) has a row for every requirement of one source: an id, which begins with its section, the level, what it
 says in our words. A test names what it shows, by the ``name`` of the table and ids: ``@pytest.mark.requirement("1.0", "3.1.1a", "3.4.2")``. As
 ``pytestmark`` it stands for all tests of a file. Tests that ship with the runtime cannot have our marker and are named in the row (``tests``). A row
-without a test has a ``gap``: the reason why.
+without a test has a ``gap``, the reason why, or says what shows it instead (``elsewhere``).
 
 ``python tests/conformance/requirements.py`` writes the pages; with ``--check`` it only tells what is missing or out of date.
 """
@@ -59,6 +59,8 @@ class Requirement:
     level: str
     says: str
     gap: str = ""
+    elsewhere: str = ""
+    """What shows it instead of a test: a check or a measurement."""
     tests: tuple[str, ...] = ()
     """Names of tests that ship with the runtime."""
 
@@ -135,7 +137,7 @@ def _find_problems_of(table: Table, marks: Sequence[Mark]) -> Iterator[str]:
     shipped, marked = find_shipped_tests(), {mark.requirement for mark in marks if mark.source == table.name}
     counts = Counter(row.id for row in table.rows)
     for row in table.rows:
-        place, has_tests = f"{table.path.name}: {row.id}", bool(row.tests) or row.id in marked
+        place, has_tests = f"{table.path.name}: {row.id}", bool(row.tests) or row.id in marked or bool(row.elsewhere)
         if counts[row.id] > 1:
             yield f"{place}: {counts[row.id]} rows with this id; give each its own"
         if row.level not in LEVELS:
@@ -165,7 +167,7 @@ def render_page(table: Table, marks: Sequence[Mark]) -> str:
     for row in table.rows:
         evidence = [mark.evidence for mark in marks if (mark.source, mark.requirement) == (table.name, row.id)]
         evidence += [Evidence(shipped.get(test, ""), test) for test in row.tests]
-        met_by = f"**not met**: {row.gap}" if row.gap else "<br>".join(map(str, evidence))
+        met_by = f"**not met**: {row.gap}" if row.gap else "<br>".join((*map(str, evidence), *filter(None, (row.elsewhere,))))
         lines.append(f"| {row.id} | {row.level} | {_escape(row.says)} | {_escape(met_by)} |")
     return "\n".join([*lines, ""])
 

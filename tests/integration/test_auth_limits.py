@@ -140,6 +140,7 @@ def test_rejections_denials_and_cancels_are_audited(caplog: pytest.LogCaptureFix
     assert not [each for each in caplog.records if "wrong" in each.getMessage() or ADA in each.getMessage()]
 
 
+@pytest.mark.requirement("apcore", "NFR-SEC-002")
 def test_logged_texts_control_no_terminal() -> None:
     """Cut at 1,000 characters, without control characters; line breaks and tabs become JSON escapes."""
     assert sanitize("a\x00b\x1b[0m\u202ec\n\td" + "x" * 2000) == "ab[0mc\n\td" + "x" * 988

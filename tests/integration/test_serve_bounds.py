@@ -18,7 +18,7 @@ import pytest
 
 SERVE = """
 import os
-import a2a_runtime.commands.protocol as protocol
+import a2a_runtime.server.protocol as protocol
 from a2a_runtime.commands.serve import command
 protocol.HEAD_TIMEOUT_SECONDS = float(os.environ["HEAD_SECONDS"])
 command()

@@ -40,6 +40,7 @@ PROMISES = {
     "metrics": "from a2a_runtime.metrics import Metrics; import prometheus_client.exposition; Metrics()",
     "grpc": "import grpc; from a2a_runtime.protobuf import message_pool; message_pool()",
     "pydantic-ai": "import pydantic_ai, a2a_runtime.bridges.pydantic_ai",
+    "apcore": "import apcore, a2a_runtime.bridges.apcore.server, a2a_runtime.bridges.apcore.watch",
     "all": f"{APP}\nimport a2a_runtime.commands.card, a2a_runtime.commands.serve, a2a_gen.commands.build, grpc, asyncpg",
 }
 """By extra: a program that runs with nothing else installed. The empty name is the base."""

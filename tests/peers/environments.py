@@ -141,7 +141,7 @@ ENVIRONMENTS = {
     # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
     "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
     # All that our wheel may ask for: tests select from it what an extra alone brings.
-    "wheel-extras": _of_the_wheel("all", "pydantic-ai"),
+    "wheel-extras": _of_the_wheel("all", "apcore", "pydantic-ai"),
     # Its storages, behind our adapter, which needs what our wheel needs.
     "a2akit-0.0.32": (*_of_the_wheel(), "a2akit[sqlite]==0.0.32", "pytest"),
     # Checks of deployment files and workflows, and a proxy.

@@ -24,7 +24,7 @@ PREFIXED = frozenset(
         "codegen/a2a_gen/source/json_text.py",
         "codegen/a2a_gen/support/http.py",
         "codegen/a2a_gen/support/scalars.py",
-        "runtime/a2a_runtime/commands/protocol.py",
+        "runtime/a2a_runtime/server/protocol.py",
         "runtime/a2a_runtime/crypto/keys.py",
         "runtime/a2a_runtime/project/auth.py",
     }

@@ -45,13 +45,13 @@ def build_card(surface: Surface, base_url: str, dialect: str = CANONICAL.name, r
     skills = [skill for skill in surface.skills.values() if skill.is_visible_to(reader)]
     return AgentCard(
         name=agent.name,
-        description=agent.description,
+        description=agent.description or next(filter(None, (source.summarize(len(skills)) for source in agent.sources)), ""),
         supported_interfaces=list(_build_interfaces(surface, url, DIALECTS[DIALECTS[dialect].form_of or dialect])),
         provider=agent.provider,
         version=agent.version,
         documentation_url=agent.documentation_url,
         capabilities=AgentCapabilities(
-            streaming=agent.capabilities.streaming,
+            streaming=surface.is_streaming,
             push_notifications=agent.capabilities.push_notifications,
             extensions=[*agent.capabilities.extensions, *build_extensions(surface, skills, url)] or None,
             extended_agent_card=agent.capabilities.extended_agent_card,

@@ -28,7 +28,7 @@ METADATA_PATH = "/.well-known/oauth-protected-resource"
 def build_extensions(surface: Surface, skills: Sequence[SkillDefinition], url: str) -> Iterator[AgentExtension]:
     """Build the extensions of a surface, for a reader who sees these skills."""
     capabilities = surface.agent.capabilities
-    if capabilities.streaming:
+    if surface.is_streaming:
         yield declare(RESUMPTION, ResumptionParams())
     if all(skill.skill.answers is not ReplyKind.MESSAGE for skill in surface.skills.values()):
         yield declare(IDEMPOTENCY, IdempotencyParams(message_ids=surface.deduplicate_messages))

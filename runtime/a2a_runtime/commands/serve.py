@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import socket
 import ssl
 import sys
-import time
-from contextlib import suppress
 from importlib.util import find_spec
-from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -22,18 +18,17 @@ from a2a_runtime.importing import explain_missing
 with explain_missing("a2a-gen serve", "serve"):
     import uvicorn
     from litestar import Litestar
-    from uvicorn.lifespan.on import LifespanOn
 
 from a2a_runtime.commands.process import PROJECT_APP, load_app, override_setting, process_options
-from a2a_runtime.commands.protocol import BoundedHttpProtocol
 from a2a_runtime.commands.shown_settings import describe_settings
-from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, StartError, check_port, report_start_error
+from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, check_port, report_start_error
 from a2a_runtime.commands.supervisor import InheritedFiles, Supervisor, build_command
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.heartbeat.registration import LISTENING_PORT
 from a2a_runtime.http.access_log import AccessLog
-from a2a_runtime.http.health import ProcessHealth
 from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.server.protocol import BoundedHttpProtocol
+from a2a_runtime.server.runner import run_server
 from a2a_runtime.settings import read_setting
 
 _FILE = click.Path(exists=True, dir_okay=False)
@@ -106,7 +101,8 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
         check_port(host, port)
     drain_delay = options.pop("drain_delay")
     config = _build_config(AccessLog(loaded) if read_setting(os.environ, "access_log") else loaded, host, port, proxies, **options)
-    _run(DrainingServer(config, drain_delay, inherited))
+    if (failure := run_server(config, drain_delay, inherited=inherited)) is not None:
+        raise report_start_error(failure)
 
 
 def _build_config(app: Any, host: str, port: int, proxies: str, **options: Any) -> uvicorn.Config:  # noqa: ANN401 - any ASGI app, and options
@@ -153,64 +149,6 @@ def _check_processes(app: object, processes: int) -> None:
         raise InvalidConfigurationError(f"--workers {processes}: the store belongs to one process; set --store postgresql://…, or --workers 1")
     if plugin is not None and plugin.counts_metrics:
         logging.getLogger(__name__).warning("metrics: each of %d processes has its own numbers, and a scrape reads one of them", processes)
-
-
-class DrainingServer(uvicorn.Server):
-    """A server that reports that it is about to stop before it closes its port, so that load balancers send new requests elsewhere."""
-
-    def __init__(self, config: uvicorn.Config, delay_seconds: float, inherited: InheritedFiles | None = None) -> None:
-        super().__init__(config)
-        self._delay_seconds, self._inherited = delay_seconds, inherited
-        self._stops_at: float | None = None
-
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve on the port, or on the socket of the parent process."""
-        super().run(sockets if self._inherited is None else [self._inherited.listening])
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and tell the parent process."""
-        await super().startup(sockets)
-        if self._inherited is not None and self.started:
-            self._inherited.report_start()
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to stop; a second signal ends the delay."""
-        if self._delay_seconds and self._stops_at is None:
-            ProcessHealth.is_draining = True
-            self._stops_at = time.monotonic() + self._delay_seconds
-            return
-        super().handle_exit(sig, frame)
-
-    async def on_tick(self, counter: int) -> bool:
-        """Stop at the end of the delay."""
-        if self._stops_at is not None and time.monotonic() >= self._stops_at:
-            self.should_exit = True
-        return await super().on_tick(counter)
-
-
-def _run(server: uvicorn.Server) -> None:
-    """Serve until the process is stopped; raise the problem of a start that fails."""
-    config = server.config
-    failures: list[BaseException | None] = []
-
-    class Lifespan(LifespanOn):
-        """Keeps the error of a failed start, instead of a traceback in the log."""
-
-        async def send(self, message: Any) -> None:  # noqa: ANN401 - a union of uvicorn
-            if message["type"] == "lifespan.startup.failed":
-                failures.append(sys.exc_info()[1])  # Litestar sends this while it handles the error
-                message = {**message, "message": "" if failures[0] else message["message"]}
-            await super().send(message)
-
-    config.lifespan_class = Lifespan
-    for stop in (signal.SIGINT, signal.SIGTERM):  # uvicorn handles both, and raises them again after the shutdown
-        signal.signal(stop, signal.SIG_IGN)
-    with suppress(SystemExit):  # uvicorn exits if the start fails
-        server.run()
-    for error in filter(None, failures):
-        raise report_start_error(error)
-    if not server.started:
-        raise StartError(f"{config.host}:{config.port}: not served; the lines above have the reason")
 
 
 def _check_store(app: object) -> None:

@@ -46,6 +46,7 @@ from a2a_contract.jsonrpc import NO_ID, CallId, CallProblem, InvalidCallError
 from a2a_contract.operations import LIST_TASKS
 from a2a_runtime.auth.gate import InsufficientScopeError
 from a2a_runtime.auth.rate_limit import TooManyRequestsError
+from a2a_runtime.errors import HasErrorData
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.service.tasks import parse_task_query
 
@@ -199,7 +200,8 @@ def _plain_data(error: A2AError, row: ErrorRow, *, is_bare: bool) -> Mapping[str
     fields: dict[str, object] = {"fields": _field_errors(error)} if error.fields else {}
     if is_bare:
         return {} if isinstance(error, EnvelopeError) else fields
-    return {**({} if row.reason is None else {"reason": row.reason}), **_details(error), **fields}
+    further: Mapping[str, object] = error.data if isinstance(error, HasErrorData) else {}
+    return {**({} if row.reason is None else {"reason": row.reason}), **_details(error), **fields, **further}
 
 
 def _details(error: A2AError) -> dict[str, str]:

@@ -29,7 +29,7 @@ class Service(MessageOperations, TaskOperations, SubscriptionOperations, PushCon
             return Encoded.of(sign_card(build_card(surface, context.base_url, context.dialect, reader=context.caller), surface, context.dialect))
         if not surface.agent.capabilities.extended_agent_card:
             raise UnsupportedOperationError if context.dialect == CANONICAL.name else ExtendedAgentCardNotConfiguredError
-        if not any(skill.only_extended for skill in surface.skills.values()):
+        if not surface.agent.sources and not any(skill.only_extended for skill in surface.skills.values()):
             raise ExtendedAgentCardNotConfiguredError
         if not context.caller.is_authenticated:
             raise ChallengeError(", ".join(list_challenges(surface.security_schemes.values())))

@@ -81,12 +81,16 @@ def find_skill(command: SendCommand, context: CallContext) -> SkillDefinition | 
     """
     skills = context.surface.skills
     found: SkillDefinition | None = None
+    if command.skill_id is None and context.surface.agent.selection_error is not None:
+        raise context.surface.agent.selection_error(None)
     for skill in skills.values() if command.skill_id is None else filter(None, (skills.get(command.skill_id),)):
         if skill.is_visible_to(context.caller):
             if found is not None:
                 return None
             found = skill
     if found is None:
+        if command.skill_id is not None and context.surface.agent.selection_error is not None:
+            raise context.surface.agent.selection_error(command.skill_id)
         raise build_selection_error(context, f"There is no skill {command.skill_id!r}" if command.skill_id else "There is no skill for this caller")
     return found
 
@@ -107,14 +111,15 @@ def require_permission(skill: SkillDefinition, context: CallContext) -> None:
 
 def check_media_types(command: SendCommand, surface: Surface, skill: SkillDefinition) -> None:
     """Check the media types of a message and of its reply; a client that accepts no types in particular accepts all."""
-    check_input_types(command.message.parts, surface.agent.resolve_input_modes(skill))
+    if skill.contract is None or not skill.contract.reads_parts:
+        check_input_types(command.message.parts, surface.agent.resolve_input_modes(skill))
     if command.accepted_media_types:
         check_output_types(command.accepted_media_types, surface.agent.resolve_output_modes(skill))
 
 
 def require_streaming(surface: Surface) -> None:
     """Raise if the agent does not declare streaming."""
-    if not surface.agent.capabilities.streaming:
+    if surface.agent.capabilities.streaming is False:
         raise UnsupportedOperationError("This agent does not stream")
 
 

@@ -33,6 +33,11 @@ class SkillContract(Generic[I, O]):
     replies: tuple[TypedSchema[Any], ...] = ()  # each with its own type
 
     @property
+    def reads_parts(self) -> bool:
+        """True if the skill reads the parts of a message itself, whatever their media types."""
+        return False
+
+    @property
     def schemas(self) -> Mapping[str, TypedSchema[Any]]:
         """The schemas by use, ``input`` and ``output``; plain text has none."""
         return {name: form for name, form in (("input", self.input), ("output", self.output)) if form is not TEXT}

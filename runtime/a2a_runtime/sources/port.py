@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from a2a_contract.base import JsonObject
+from a2a_contract.v1_0 import Part
 from a2a_runtime.caller import Caller
 from a2a_runtime.skills.context import SkillContext
 
@@ -27,10 +28,9 @@ class SkillDescriptor:
     """JSON Schema of the output at once; ``None``: unchecked, as chunks are."""
     input_modes: Sequence[str] = ()
     output_modes: Sequence[str] = ()
-    text_member: str | None = None
-    """Member of the input that a plain text stands for."""
-    accepts_files: bool = False
-    """A file part stands for an input of its ``uri``, ``name`` and ``mimeType``."""
+    parse: Callable[[Sequence[Part]], object] | None = None
+    """Reads the input from the parts of a message, or raises an error of the protocol; then the source validates it in ``check``, whatever the media
+    types of the parts. ``None``: the input is the first part with JSON, and has to match the schema."""
     reads_message: bool = False
     """The call reads all parts of ``context.message``; its value is the text of the message. Only without an input schema."""
     is_read_only: bool = False
@@ -66,6 +66,11 @@ class SkillSource(ABC):
     @abstractmethod
     async def describe(self) -> Sequence[SkillDescriptor]:
         """Describe the present skills."""
+
+    def summarize(self, skills: int) -> str:
+        """Describe an agent that has no description of its own, by the number of its skills."""
+        del skills
+        return ""
 
     async def check(self, skill: SkillDescriptor, value: object, caller: Caller) -> None:  # noqa: B027 - the schema may be all
         """Raise an error of the protocol for a call that must not become a task, such as a denied one."""

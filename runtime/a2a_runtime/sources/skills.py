@@ -5,14 +5,11 @@ Schemas are checked as those of generated skills are: by ``SkillContract`` befor
 
 from __future__ import annotations
 
-import base64
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-
-from pydantic_core import from_json
 
 from a2a_contract.base import JsonObject
 from a2a_contract.v1_0 import Artifact, Message, Part
@@ -27,44 +24,34 @@ from a2a_runtime.skills.schema import TEXT, TypedSchema
 from a2a_runtime.sources.port import SkillDescriptor, SkillSource
 
 _ANYTHING: JsonObject = {}
-_OPEN = "data:{};base64,{}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SourceContract(SkillContract[Any, Any]):
-    """Contract of a skill from a source, whose input may also come as a text or as a file, or be the whole message."""
+    """Contract of a skill from a source, which may read the parts of a message itself, or take the whole message."""
 
-    text_member: str | None = None
-    accepts_files: bool = False
+    parse: Callable[[Sequence[Part]], object] | None = None
     reads_message: bool = False
+
+    @property
+    def reads_parts(self) -> bool:
+        """True if the source reads the parts."""
+        return self.parse is not None
+
+    def check_message(self, message: Message) -> None:
+        """Raise ``InvalidParamsError`` if the input of a message cannot be read, or does not match."""
+        if self.parse is None:
+            super(SourceContract, self).check_message(message)
+        else:
+            self.parse(message.parts)
 
     def parse_input(self, message: Message) -> Any:  # noqa: ANN401 - any JSON
         """Parse the input of a message, or raise ``InvalidParamsError``."""
         if self.reads_message:
             return join_texts(message.parts)
-        if all(part.data is None for part in message.parts):
-            value = self._build_input(message.parts)
-            if value is not None:
-                message = message.model_copy(update={"parts": [Part(data=value)]})
+        if self.parse is not None:
+            return self.parse(message.parts)
         return super(SourceContract, self).parse_input(message)
-
-    def _build_input(self, parts: Sequence[Part]) -> JsonObject | None:
-        """Build the input that a text or a file stands for; ``None`` if the parts hold it themselves."""
-        text = next((part.text for part in parts if part.text is not None), None)
-        if text is not None:
-            return {self.text_member: text} if self.text_member is not None and not _is_json_object(text) else None
-        file = next((part for part in parts if part.url is not None or part.raw is not None), None)
-        if file is None or not self.accepts_files:
-            return None
-        uri = file.url or _OPEN.format(file.media_type or "", base64.b64encode(file.raw or b"").decode())
-        return {key: value for key, value in (("uri", uri), ("name", file.filename), ("mimeType", file.media_type)) if value is not None}
-
-
-def _is_json_object(text: str) -> bool:
-    try:
-        return isinstance(from_json(text), dict)
-    except ValueError:
-        return False
 
 
 class _BuiltOutput:
@@ -107,8 +94,7 @@ def define_skill(agent: Agent, source: SkillSource, skill: SkillDescriptor) -> S
         skill.id,
         TEXT if skill.input_schema is None else _build_schema(source, skill, "input", skill.input_schema),
         _build_schema(source, skill, "output", _ANYTHING if skill.output_schema is None else skill.output_schema),
-        text_member=skill.text_member,
-        accepts_files=skill.accepts_files,
+        parse=skill.parse,
         reads_message=skill.reads_message,
     )
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 import httpx
 import pytest
 from litestar import Litestar
 
-from a2a_contract.errors import InvalidParamsError, PermissionDeniedError
-from a2a_contract.lifecycle import State
+from a2a_contract.errors import A2AError, InvalidParamsError, MethodNotFoundError, PermissionDeniedError
 from a2a_contract.v1_0 import Message, Part, Role, Task, TaskArtifactUpdateEvent
-from a2a_runtime.agent import Agent
+from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.caller import Caller
 from a2a_runtime.client import A2AClient
@@ -236,20 +235,56 @@ async def test_a_source_may_refuse_a_call_before_there_is_a_task() -> None:
         assert [task async for task in client.list()] == []
 
 
-async def test_a_text_and_a_file_stand_for_an_input() -> None:
-    """A text fills the member that the descriptor names; a file is its address, name and media type."""
+async def test_a_source_may_read_the_parts_itself() -> None:
+    """It gets parts of any media type, and the value that it returns is not checked against the schema: that is left to its own check."""
+
+    def parse(parts: Sequence[Part]) -> object:
+        if not parts[0].filename:
+            raise InvalidParamsError("Name the file")
+        return parts[0].filename
+
     source = FunctionSource()
-    schema = {"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]}
-    source.add(SkillDescriptor("echo", input_schema=schema, text_member="uri", accepts_files=True, input_modes=("*/*",)), lambda value, _: value)
-    parts = [
-        (Part(text="ftp://x"), {"uri": "ftp://x"}),
-        (Part(text='{"uri": "y"}'), {"uri": "y"}),
-        (Part(url="https://x/a.png", filename="a.png", media_type="image/png"), {"uri": "https://x/a.png", "name": "a.png", "mimeType": "image/png"}),
-        (Part(raw=b"hi", media_type="text/x"), {"uri": "data:text/x;base64,aGk=", "mimeType": "text/x"}),
-    ]
+    source.add(SkillDescriptor("open", input_schema=NUMBER, parse=parse), lambda value, _: f"{value} is open")
     async with run_app(app_of(source)) as transport, A2AClient(URL, transport=transport) as client:
-        for part, expected in parts:
-            task = await client.send(asking("echo", part))
-            assert isinstance(task, Task)
-            assert task.status.state == State.COMPLETED
-            assert (task.artifacts or [])[0].parts[0].data == expected
+        task = await client.send(asking("open", Part(url="https://x/a.png", filename="a.png", media_type="image/png")))
+        assert isinstance(task, Task)
+        assert (task.artifacts or [])[0].parts[0].data == "a.png is open"
+        with pytest.raises(InvalidParamsError, match="Name the file"):
+            await client.send(asking("open", Part(text="a.png")))
+
+
+async def test_an_agent_builds_the_error_of_a_skill_that_is_not_there(source: FunctionSource) -> None:
+    """Also of a message that names none, though there is only one skill."""
+    source.remove("count")
+
+    def explain(skill: str | None) -> A2AError:
+        return MethodNotFoundError(f"No {skill}")
+
+    app = create_app(Agent("calculator", sources=[source], selection_error=explain), settings=FAST_SETTINGS)
+    async with run_app(app) as transport, A2AClient(URL, transport=transport) as client:
+        with pytest.raises(MethodNotFoundError, match="No half"):
+            await client.send(asking("half", Part(data={"number": 1})))
+        with pytest.raises(MethodNotFoundError, match="No None"):
+            await client.send("4")
+
+
+async def test_an_agent_may_leave_its_card_to_its_skills() -> None:
+    """Its description and whether it streams follow the skills; it may be called with a stream in any case."""
+
+    class Counted(FunctionSource):
+        def summarize(self, skills: int) -> str:
+            return f"{skills} skills"
+
+    counted = Counted()
+    counted.add(DOUBLE, double)
+    agent = Agent("calculator", capabilities=Capabilities(streaming=None), sources=[counted])
+    async with run_app(create_app(agent, settings=FAST_SETTINGS)) as transport, httpx.AsyncClient(base_url=URL, transport=transport) as http:
+        card = (await http.get(CARD)).json()
+        assert (card["description"], card["capabilities"]["streaming"]) == ("1 skills", False)
+        body = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"data": {"number": 2}}]}, "metadata": {"skillId": "double"}}
+        response = await http.post("/message:stream", json=body, headers={"a2a-version": "1.0"})
+        assert response.headers["content-type"].startswith("text/event-stream")
+        counted.add(SkillDescriptor("count", "Counts.", input_schema=NUMBER, streams=True), count)
+        await card_lists(http, ["double", "count"])
+        card = (await http.get(CARD)).json()
+        assert (card["description"], card["capabilities"]["streaming"]) == ("2 skills", True)

@@ -1,6 +1,6 @@
 """HTTP/1.1 for uvicorn with bounds up to the end of the headers, before any credentials can be checked.
 
-    uvicorn --http a2a_runtime.commands.protocol:BoundedHttpProtocol …
+    uvicorn --http a2a_runtime.server.protocol:BoundedHttpProtocol …
 
 uvicorn itself takes headers of any size with httptools, and waits for their end for ever. ``a2a-gen serve`` uses this class.
 
