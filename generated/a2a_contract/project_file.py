@@ -123,6 +123,8 @@ class RetentionTable(ConfigTable):
 
     tasks: Number = 604800
     """Seconds for which a task is kept after its end."""
+    mesh_tasks: Number = 300
+    """Seconds for which a task of the mesh dialect is kept after its end, as its consumers expect; 0: as long as others."""
     conversations: Number = 2592000
     """Seconds for which messages and state of a conversation are kept, also longer than its tasks."""
     messages: int = 100
@@ -300,7 +302,7 @@ class SurfaceTable(ConfigTable):
     srs_forms: bool = False
     """Read requests of 0.3 over JSON-RPC also in the forms of the apcore SRS, and answer those in its forms."""
     profile: Literal["1.0.0", "1.0.1"] = "1.0.0"
-    """Patch of 1.0 whose error statuses and media type are used over HTTP+JSON."""
+    """Patch of 1.0 whose error statuses are used over HTTP+JSON and gRPC, and its media type over HTTP+JSON."""
 
 
 Surfaces = TypeAliasType("Surfaces", list[SurfaceTable])

@@ -3,9 +3,7 @@
     Litestar([…], plugins=[A2APlugin(agent, path="/agent", caller=host_user())])
 
 Every surface says who its callers are: ``gate=AuthGate(…)``, ``caller=host_user()`` for the users of the host, or ``gate=OpenGate()``.
-
-An app may have any number of agents and surfaces, each at its own path, beside its other routes. The host's routes and exception handlers are left
-as they are; a conflict with a surface is an error when the app starts.
+An app may have any number of surfaces, beside its own routes and exception handlers; a conflict is an error when the app starts.
 """
 
 from __future__ import annotations

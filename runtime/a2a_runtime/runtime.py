@@ -127,9 +127,11 @@ def _build_cipher(settings: Settings) -> SecretCipher:
     return SecretBox.from_text(",".join(settings.encryption_keys))
 
 
-def _to_store_options(settings: Settings) -> StoreOptions:
+def _to_store_options(settings: Settings, surfaces: Sequence[Surface]) -> StoreOptions:
+    has_mesh = settings.mesh_task_retention and any(MESH.name in surface.dialects for surface in surfaces)
     return StoreOptions(
         retention_seconds=settings.task_retention or None,
+        dialect_retention_seconds={MESH.name: settings.mesh_task_retention} if has_mesh else {},
         conversation_retention_seconds=settings.conversation_retention or None,
         max_conversation_messages=settings.max_conversation_messages,
         lease_seconds=settings.lease_duration,
@@ -157,7 +159,7 @@ class AgentRuntime:
         keys = keys or ProcessKeys.from_settings(settings, surfaces)
         store = settings.store if store is None else store
         self.metrics = _build_metrics(settings)
-        self.store = _build_store(store, settings, self.metrics)
+        self.store = _build_store(store, settings, surfaces, self.metrics)
         for surface in surfaces:
             _check_task_ids(self.store, surface)
         self._http_client = LazyHttpClient(settings)
@@ -293,8 +295,8 @@ def _build_metrics(settings: Settings) -> Metrics | None:
     return Metrics()
 
 
-def _build_store(store: Store | str, settings: Settings, metrics: Metrics | None) -> Store:
-    built = create_store(store, _to_store_options(settings)) if isinstance(store, str) else validate_store(store)
+def _build_store(store: Store | str, settings: Settings, surfaces: Sequence[Surface], metrics: Metrics | None) -> Store:
+    built = create_store(store, _to_store_options(settings, surfaces)) if isinstance(store, str) else validate_store(store)
     if metrics is None:
         return built
     from a2a_runtime.stores.measured import measure_store  # noqa: PLC0415 - imported only where metrics are on

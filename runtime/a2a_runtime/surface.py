@@ -180,7 +180,7 @@ class Surface:
     srs_forms: bool = False
     """Read requests over JSON-RPC also in the forms of the apcore SRS, and answer those in its forms; see ``schema/srs_forms.json``."""
     profile: str | None = None
-    """Patch of 1.0 (``1.0.1``) whose statuses of errors and media type are used over HTTP+JSON; ``None``: those of 1.0.0."""
+    """Patch of 1.0 (``1.0.1``) whose statuses of errors are used over HTTP+JSON and gRPC, and its media type; ``None``: those of 1.0.0."""
     signer: SignsCards | None = None
     """Signs the cards; ``None``: cards are not signed."""
     push_signatures: PushSignatures | None = None

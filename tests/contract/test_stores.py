@@ -75,6 +75,7 @@ _LEFT_OUT = {
         "test_a_conversation_outlives_its_tasks",
         "test_a_task_is_kept_for_its_retention_time",
         "test_the_cleanup_has_a_limit",
+        "test_the_tasks_of_a_dialect_may_be_kept_for_a_shorter_time",
         "test_the_cleanup_waits_for_deliveries",
     ),
     "a key without a conversation gives the task one that follows from it": ("test_without_a_given_conversation_the_key_belongs_to_the_scope",),

@@ -84,3 +84,19 @@ def test_an_extended_card_without_a_skill_of_its_own_is_warned_of(caplog: pytest
     agent.add("echo", lambda ctx: ctx.text)
     create_app(Surface(agent, gate=OpenGate()))
     assert "announces an extended card, and no skill is only there" in caplog.text
+
+
+def test_the_card_of_a_default_agent_says_that_it_takes_no_files() -> None:
+    """A file of a type that it does not list is refused with those that it does; input_modes opens the skill."""
+    file = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"raw": "AA==", "mediaType": "image/png"}]}}
+    with TestClient(create_app(Surface(quiet_agent(), gate=OpenGate()))) as client:
+        assert client.get("/.well-known/agent-card.json").json()["defaultInputModes"] == ["text/plain", "application/json"]
+        error = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": file}, headers=NEW).json()["error"]
+        assert error["code"] == -32005
+        assert "image/png is not one of text/plain, application/json" in str(error)
+    agent = Agent("open")
+    agent.add("count", lambda ctx: str(len(ctx.message.parts)), input_modes=["*/*"])
+    with TestClient(create_app(Surface(agent, gate=OpenGate()))) as client:
+        assert client.get("/.well-known/agent-card.json").json()["skills"][0]["inputModes"] == ["*/*"]
+        sent = client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": file}, headers=NEW).json()
+        assert sent["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"

@@ -96,12 +96,12 @@ def test_streams(srs: Caller) -> None:
 
 def test_a_context_resumes_its_waiting_task(srs: Caller) -> None:
     """Without the id of the task; a context in which nothing waits gets another task."""
-    asked = srs.send(text("go"), skill="ask", contextId="c-3")
-    assert asked["status"]["state"] == "input-required"
+    waiting = srs.send(text("go"), skill="ask", contextId="c-3")
+    assert waiting["status"]["state"] == "input-required"
     done = srs.send(text("yes"), contextId="c-3")
-    assert (done["id"], done["status"]["state"]) == (asked["id"], "completed")
+    assert (done["id"], done["status"]["state"]) == (waiting["id"], "completed")
     assert done["artifacts"][0]["parts"][0]["text"] == "go yes"
-    assert srs.send(text("again"), contextId="c-3")["id"] != asked["id"]
+    assert srs.send(text("again"), contextId="c-3")["id"] != waiting["id"]
     listed = srs.call("tasks/list", {"contextId": "c-3"})["result"]
     assert len(listed["tasks"]) == 2
 
@@ -230,9 +230,9 @@ def test_other_surfaces_read_none_of_it(caplog: pytest.LogCaptureFixture) -> Non
         assert caller.call("agentCard/get")["error"]["code"] == -32601
         assert client.get(CARD_PATH).status_code == 404
         first = {"messageId": "1", "role": "user", "parts": [{"kind": "text", "text": "go"}], "contextId": "c"}
-        asked = caller.call("message/send", {"message": first, "metadata": {"skillId": "ask"}})["result"]
+        waiting = caller.call("message/send", {"message": first, "metadata": {"skillId": "ask"}})["result"]
         answered = caller.call("message/send", {"message": {**first, "messageId": "2"}, "metadata": {"skillId": "echo"}})["result"]
-        assert asked["id"] != answered["id"]
+        assert waiting["id"] != answered["id"]
 
 
 def test_the_switch_is_for_surfaces_with_0_3() -> None:

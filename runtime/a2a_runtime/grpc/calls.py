@@ -66,15 +66,20 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
             return grpc.unary_stream_rpc_method_handler(partial(self._serve_stream, method))
         return grpc.unary_unary_rpc_method_handler(partial(self._serve, method))
 
+    def _build_call(self, method: Method, context: ServicerContext[Any, Any]) -> CallRequest:
+        call = CallRequest(method.path, context, has_certificates=self._has_certificates)
+        call.profile = self._dispatcher.profile
+        return call
+
     async def _serve(self, method: Method, data: bytes, context: ServicerContext[Any, Any]) -> bytes:
-        call, results = CallRequest(method.path, context, has_certificates=self._has_certificates), list[bytes]()
+        call, results = self._build_call(method, context), list[bytes]()
         await self._dispatcher.run(call, self._handle(call, method, data, results), _record_failure)
         if call.failure is not None:
             await call.abort(call.failure)
         return results[0]
 
     async def _serve_stream(self, method: Method, data: bytes, context: ServicerContext[Any, Any]) -> None:
-        call = CallRequest(method.path, context, has_certificates=self._has_certificates)
+        call = self._build_call(method, context)
         self._streams.add(call)
         try:
             await self._dispatcher.run(call, self._handle_stream(call, method, data), _record_failure)
@@ -133,7 +138,7 @@ class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # as ab
 async def _record_failure(request: HttpRequest, error: Exception) -> None:
     if isinstance(request, CallRequest):
         protocol_error = to_protocol_error(error)
-        request.error, request.failure = type(protocol_error), render_status(protocol_error, request.dialect)
+        request.error, request.failure = type(protocol_error), render_status(protocol_error, request.dialect, request.profile)
 
 
 def _parse(method: Method, data: bytes) -> WireModel:

@@ -141,8 +141,7 @@ def render_error(error: A2AError, dialect: str, binding: ProtocolBinding, call_i
         body = b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (call_id, to_json(_error_object(error, row, dialect)))
         return ErrorResponse(row.jsonrpc_status, body, _headers(error))
     if _is_status(dialect):
-        grpc = dict(profile.statuses).get(row.grpc, row.grpc) if profile is not None and isinstance(error, CapabilityError) else row.grpc
-        status = {"code": row.http, "status": grpc, "message": row.text(error), "details": _status_details(error, row)}
+        status = {"code": row.http, "status": _select_status(error, row, profile), "message": row.text(error), "details": _status_details(error, row)}
         return ErrorResponse(row.http, to_json({"error": status}), _headers(error))
     return ErrorResponse(row.http, to_json(_error_object(error, row, dialect)), _headers(error))
 
@@ -156,12 +155,18 @@ class ErrorStatus(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...]
 
 
-def render_status(error: A2AError, dialect: str) -> ErrorStatus:
+def render_status(error: A2AError, dialect: str, profile: Profile | None = None) -> ErrorStatus:
     """Render an error as over gRPC. Clients of dialects without typed details find the name of the error at the beginning of its text."""
     kind = find_row_class(type(error))
     row = ERRORS[kind].in_dialect(dialect)
     text = row.text(error) if _is_status(dialect) else f"{kind.__name__}: {row.text(error)}"
-    return ErrorStatus(row.grpc, text, _status_details(error, row), _headers(error))
+    status = _select_status(error, row, profile) if _is_status(dialect) else row.grpc
+    return ErrorStatus(status, text, _status_details(error, row), _headers(error))
+
+
+def _select_status(error: A2AError, row: ErrorRow, profile: Profile | None) -> str:
+    """Select the gRPC status of an error: a later patch has others for errors of capabilities."""
+    return dict(profile.statuses).get(row.grpc, row.grpc) if profile is not None and isinstance(error, CapabilityError) else row.grpc
 
 
 def _headers(error: A2AError) -> tuple[tuple[bytes, bytes], ...]:

@@ -14,6 +14,7 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import OpenAPIRenderPlugin
 
 from a2a_contract.json_types import is_json_array, is_json_object
+from a2a_runtime.agent import Agent
 from a2a_runtime.surface import Surface
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -33,7 +34,7 @@ def build_openapi_config(surfaces: Sequence[Surface]) -> OpenAPIConfig:
     descriptions = [each.description if len(agents) == 1 else f"{each.name}: {each.description}" for each in agents if each.description]
     return OpenAPIConfig(
         title=", ".join(each.name for each in agents) or "agents",
-        version=agents[0].version if agents else "1.0.0",
+        version=agents[0].version if agents else Agent("agents").version,
         description="\n\n".join(descriptions) or None,
         render_plugins=[PageRenderPlugin()],
     )

@@ -45,6 +45,7 @@ _MESH_FIELDS = {
 
 _RETENTION_SETTINGS = {
     "tasks": "task_retention",
+    "mesh_tasks": "mesh_task_retention",
     "conversations": "conversation_retention",
     "messages": "max_conversation_messages",
     "memory_tasks": "memory_max_tasks",

@@ -34,7 +34,7 @@ Rules for every implementation:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from a2a_contract.dialects import CANONICAL
@@ -74,6 +74,7 @@ class StoreOptions:
 
     clock: Clock = SystemClock()  # noqa: RUF009 - stateless
     retention_seconds: float | None = 7 * DAY_SECONDS  # of a task, from its end
+    dialect_retention_seconds: Mapping[str, float] = field(default_factory=dict[str, float])  # of the tasks of a dialect, where that is shorter
     conversation_retention_seconds: float | None = 30 * DAY_SECONDS  # of a message, from its creation
     max_conversation_messages: int = 100  # messages of a conversation that outlive their tasks
     lease_seconds: float = 15.0  # of a process, from its last renewal

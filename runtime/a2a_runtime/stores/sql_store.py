@@ -33,6 +33,7 @@ from a2a_runtime.stores.models import Delivery, LoggedEvent, PushFailure, Renewe
 
 T = TypeVar("T")
 
+_LATE_COMMIT_MILLIS = 60_000
 _CANCELABLE_STATES = [state for state in State if lifecycle.is_cancelable(state)]
 
 
@@ -55,6 +56,8 @@ class SqlStore(ABC):
         self._options = options
         self._clock = options.clock
         self._ids = IdGenerator(options.clock)
+        self._swept_until: dict[str, int] = {}
+        """Time up to which ended tasks of a dialect have been seen, by dialect: a cleanup reads what has ended since."""
 
     @abstractmethod
     async def _fetch(self, section: str, /, **parameters: object) -> Sequence[TaskRow]: ...
@@ -156,12 +159,13 @@ class SqlStore(ABC):
     async def delete_expired(self, limit: int = 100) -> int:
         """Delete a batch of tasks, else of messages and contexts, with all leases and counters; nothing while another process does."""
         ended_by = self._options.cutoff_millis(self._options.retention_seconds)
-        cutoff = self._conversation_cutoff()
+        cutoff, swept = self._conversation_cutoff(), dict[str, int]()
 
         async def delete(transaction: SqlTransaction) -> int:
             if not await transaction.fetch("lock_cleanup"):
                 return 0
             keys = [row["key"] for row in await transaction.fetch("lock_ended", ended_by=ended_by, limit=limit)]
+            keys = keys or await self._lock_ended_of_dialects(transaction, limit, swept)
             if keys:
                 await transaction.fetch("keep_messages", keys=keys, cutoff=cutoff)
                 await transaction.fetch("trim_messages", keys=keys, keep=self._options.max_conversation_messages)
@@ -174,7 +178,22 @@ class SqlStore(ABC):
             await transaction.fetch("delete_empty_totals")
             return len(messages) + len(contexts)
 
-        return await self._transact(delete)
+        deleted = await self._transact(delete)
+        self._swept_until |= swept
+        return deleted
+
+    async def _lock_ended_of_dialects(self, transaction: SqlTransaction, limit: int, swept: dict[str, int]) -> list[str]:
+        """Lock the tasks of a dialect that is kept for a shorter time, and report how far they have been read.
+
+        The last minute is read again: a task of another process, or one that was locked, may be committed late.
+        """
+        for dialect, seconds in self._options.dialect_retention_seconds.items():
+            until, after = self._options.cutoff_millis(seconds), self._swept_until.get(dialect, -1)
+            rows = await transaction.fetch("lock_ended_of", dialect=dialect, after=after, ended_by=until, limit=limit)
+            swept[dialect] = max(after, (rows[-1]["ended_at"] if len(rows) == limit else until) - _LATE_COMMIT_MILLIS)
+            if rows:
+                return [row["key"] for row in rows]
+        return []
 
     async def correct_totals(self) -> int:
         """Count all tasks, correct the kept totals of lists, and return how many were wrong. Writes go on meanwhile."""

@@ -18,7 +18,7 @@ from litestar import Litestar
 from litestar.testing import AsyncTestClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from a2a_runtime.agent import Agent
+from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Credentials, Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, KeyLocation, User, digest_key, hash_password
@@ -340,3 +340,14 @@ async def test_the_extended_card_lists_the_port() -> None:
 
 async def _nothing(_ctx: TaskContext) -> None:
     """Do nothing."""
+
+
+@pytest.mark.parametrize(("profile", "code"), [(None, "UNIMPLEMENTED"), ("1.0.1", "FAILED_PRECONDITION")])
+async def test_a_profile_has_its_statuses(profile: str | None, code: str) -> None:
+    """For errors of capabilities, on streams too; other errors, and clients of 0.3, see no difference."""
+    agent = Agent("quiet", capabilities=Capabilities(streaming=False))
+    agent.add("echo", lambda ctx: ctx.text)
+    async with serve_agent(agent, profile=profile) as client:
+        assert (await client.fail("SendStreamingMessage", build_send("x"))).code == code
+        assert (await client.fail("ListTaskPushNotificationConfigs", {"taskId": "t"})).code == code
+        assert (await client.fail("GetTask", {"id": "nowhere"})).code == "NOT_FOUND"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from operator import attrgetter
@@ -197,12 +197,14 @@ class ScopeIndex:
 class TaskIndex:
     """The tasks of all scopes."""
 
-    def __init__(self, clock: Clock, *, max_finished_logs: int) -> None:
+    def __init__(self, clock: Clock, *, max_finished_logs: int, dialects: Iterable[str] = ()) -> None:
         self.tasks: dict[str, MemoryTask] = {}
         self.scopes: dict[TaskScope, ScopeIndex] = {}
         self.active: dict[str, MemoryTask] = {}
         self.size_bytes = 0
         self._ended: deque[MemoryTask] = deque()
+        self._ended_of_dialects: dict[str, deque[MemoryTask]] = {dialect: deque() for dialect in dialects}
+        """The same tasks again, of dialects that are kept for a shorter time."""
         self._logs: deque[MemoryTask] = deque()
         self._max_finished_logs = max_finished_logs
         self._clock = clock
@@ -250,7 +252,7 @@ class TaskIndex:
         if task.state not in lifecycle.ACTIVE:
             del self.active[task.key]
         if task.state in lifecycle.TERMINAL:
-            self._ended.append(task)
+            self._append_ended(task)
         self.size_bytes += task.content_bytes
 
     def change_state(self, task: MemoryTask, state: State, at: int) -> None:
@@ -264,7 +266,7 @@ class TaskIndex:
         else:
             self.active.pop(task.key, None)
         if state in lifecycle.TERMINAL:
-            self._ended.append(task)
+            self._append_ended(task)
             self._logs.append(task)
             if len(self._logs) > self._max_finished_logs:
                 dropped = self._logs.popleft()
@@ -295,12 +297,18 @@ class TaskIndex:
         if not index.by_context:
             del self.scopes[task.scope]
 
-    def pop_ended(self, ended_by_millis: int | None, can_delete: Callable[[MemoryTask], bool]) -> MemoryTask | None:
-        """Find the deletable task that ended first, up to a time; it stays in the index, but is not returned again."""
+    def _append_ended(self, task: MemoryTask) -> None:
+        self._ended.append(task)
+        if task.dialect in self._ended_of_dialects:
+            self._ended_of_dialects[task.dialect].append(task)
+
+    def pop_ended(self, ended_by_millis: int | None, can_delete: Callable[[MemoryTask], bool], dialect: str | None = None) -> MemoryTask | None:
+        """Find the deletable task that ended first, of all or of a dialect, up to a time; it stays in the index, but is not returned again."""
+        ended = self._ended if dialect is None else self._ended_of_dialects[dialect]
         kept: list[MemoryTask] = []
         found = None
-        while self._ended and found is None:
-            task = self._ended.popleft()
+        while ended and found is None:
+            task = ended.popleft()
             if not task.position:
                 continue
             if ended_by_millis is not None and task.status_at > ended_by_millis:
@@ -310,5 +318,5 @@ class TaskIndex:
                 found = task
             else:
                 kept.append(task)
-        self._ended.extendleft(reversed(kept))
+        ended.extendleft(reversed(kept))
         return found

@@ -95,6 +95,11 @@ class MemoryStore(MemoryTasks):
         while deleted < limit and (task := self._index.pop_ended(ended_by, self._is_delivered)) is not None:
             self._expire(task)
             deleted += 1
+        for dialect, seconds in self._options.dialect_retention_seconds.items():
+            cutoff = self._options.cutoff_millis(seconds)
+            while deleted < limit and (task := self._index.pop_ended(cutoff, self._is_delivered, dialect)) is not None:
+                self._expire(task)
+                deleted += 1
         if deleted:
             return deleted
         deleted = self._delete_old_messages()

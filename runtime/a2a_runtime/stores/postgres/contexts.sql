@@ -71,6 +71,12 @@ SELECT key FROM a2a_tasks t
 WHERE ended_at <= :ended_by AND NOT EXISTS (SELECT FROM a2a_outbox o WHERE o.task = t.key)
 ORDER BY ended_at LIMIT :limit FOR UPDATE SKIP LOCKED
 
+-- name: lock_ended_of
+-- The same of one dialect, from a time on: what ended before has been seen.
+SELECT key, ended_at FROM a2a_tasks t
+WHERE ended_at > :after AND ended_at <= :ended_by AND dialect = :dialect AND NOT EXISTS (SELECT FROM a2a_outbox o WHERE o.task = t.key)
+ORDER BY ended_at LIMIT :limit FOR UPDATE SKIP LOCKED
+
 -- name: keep_messages
 -- Without a task; :cutoff is not needed here, older ones are deleted by `delete_old_messages`.
 UPDATE a2a_messages m SET task = NULL, skill = t.skill FROM a2a_tasks t WHERE t.key = m.task AND m.task = ANY (:keys::uuid[])

@@ -61,6 +61,13 @@ SELECT key FROM tasks
 WHERE ended_at <= :ended_by AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.task_key = tasks.key)
 ORDER BY ended_at LIMIT :limit;
 
+-- name: lock_ended_of
+-- The same of one dialect, from a time on: what ended before has been seen.
+SELECT key, ended_at FROM tasks
+WHERE ended_at > :after AND ended_at <= :ended_by AND dialect = :dialect
+    AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.task_key = tasks.key)
+ORDER BY ended_at LIMIT :limit;
+
 -- name: keep_messages
 INSERT INTO turns (scope, context_id, at, task_key, version, n, body, skill)
 SELECT tasks.scope, tasks.context_id, messages.at, messages.task_key, messages.version, messages.n, messages.body, tasks.skill

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from a2a_contract.base import Encoded
-from a2a_contract.dialects import CANONICAL
+from a2a_contract.dialects import CANONICAL, MESH
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
@@ -45,6 +45,7 @@ class StoreCase:
         return StoreOptions(
             clock=clock,
             retention_seconds=HOUR_SECONDS,
+            dialect_retention_seconds={MESH.name: HOUR_SECONDS / 2},
             conversation_retention_seconds=2 * HOUR_SECONDS,
             max_conversation_messages=5,
             lease_seconds=LEASE_SECONDS,

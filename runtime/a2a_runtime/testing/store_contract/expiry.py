@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from a2a_contract.dialects import MESH
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime.stores.base import Store
@@ -41,6 +44,23 @@ class ExpiryRules(StoreCase):
         assert await store.load_task(SCOPE, task.wire_id) is None
         with pytest.raises(TaskNotFoundError):
             await store.read_events(task.key, 0)
+
+    async def test_the_tasks_of_a_dialect_may_be_kept_for_a_shorter_time(self, store: Store, clock: FakeClock) -> None:
+        """In batches, also those of later; a task with pending deliveries and those of other dialects stay."""
+        first = [await end_task(store, await create_task(store, replace(build_new_task(), dialect=MESH.name))) for _ in range(5)]
+        pushed = await create_task(store, replace(build_new_task(push_config=build_config("a")), dialect=MESH.name))
+        other = await end_task(store, await create_task(store))
+        await end_task(store, pushed)
+        clock.advance(HOUR_SECONDS / 4)
+        later = await end_task(store, await create_task(store, replace(build_new_task(), dialect=MESH.name)))
+        assert await store.delete_expired() == 0
+        clock.advance(HOUR_SECONDS / 4)
+        assert [await store.delete_expired(2) for _ in range(4)] == [2, 2, 1, 0]
+        assert [await store.load_task(SCOPE, task.wire_id) for task in first] == [None] * 5
+        clock.advance(HOUR_SECONDS / 4)
+        assert await store.delete_expired() == 1
+        assert await store.load_task(SCOPE, later.wire_id) is None
+        assert [(await load_task(store, task)).wire_id for task in (other, pushed)] == [other.wire_id, pushed.wire_id]
 
     @pytest.mark.parametrize("state", [State.WORKING, State.INPUT_REQUIRED])
     async def test_an_active_task_never_expires(self, store: Store, clock: FakeClock, state: State) -> None:
