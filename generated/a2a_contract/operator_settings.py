@@ -32,6 +32,8 @@ class OperatorSettings:
     """Interval at which expired tasks are deleted."""
     task_retention: float = 604800.0
     """Time for which a task is kept after its end; 0: for ever."""
+    mesh_task_retention: float = 300.0
+    """Time for which a task of the mesh dialect is kept after its end, if a surface has it at the start; 0: as long as others."""
     conversation_retention: float = 2592000.0
     """Time for which messages and state of a conversation are kept, also longer than its tasks; 0: for ever."""
     max_conversation_messages: int = 100
