@@ -27,7 +27,7 @@ from a2a_runtime.stores.models import NewTask
 from a2a_runtime.stores.postgres import PoolSettings, PostgresNotifier, PostgresStore
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
-from a2a_runtime.testing.faults import fail_point_from_environment
+from a2a_runtime.testing.fail_points import fail_point_from_environment
 
 say = partial(print, flush=True)  # what was said before the process was killed has been said
 

@@ -20,7 +20,7 @@ from a2a_runtime.push.notification import ID_HEADER
 from a2a_runtime.stores import create_store
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import TaskChange
-from a2a_runtime.testing.faults import FAULT_VARIABLE
+from a2a_runtime.testing.fail_points import FAULT_VARIABLE
 from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 

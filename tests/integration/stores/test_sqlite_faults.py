@@ -18,7 +18,7 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import StoreInUseError
 from a2a_runtime.stores.models import StoredTask, TaskQuery
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.faults import FAULT_VARIABLE
+from a2a_runtime.testing.fail_points import FAULT_VARIABLE
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores import StoreOptions
 from a2a_runtime.stores.models import ArtifactWrite, NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing import faults
+from a2a_runtime.testing import fail_points
 
 SCOPE = TaskScope("/agent", "acme", "ada")
 RESULT = Artifact(artifact_id="result", parts=[Part(text="x" * 1000)])
@@ -37,7 +37,7 @@ def acknowledge(wire_id: str, version: int) -> None:
 
 async def main(path: str) -> None:
     """Write until killed."""
-    store = SqliteStore(path, StoreOptions(fail_point=faults.fail_point_from_environment()))
+    store = SqliteStore(path, StoreOptions(fail_point=fail_points.fail_point_from_environment()))
     await store.open()
     await asyncio.gather(*[write(store, writer) for writer in range(WRITERS)])
 
