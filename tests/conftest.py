@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 
@@ -54,6 +55,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """Add up what suites take, in the process that hears of every test."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Budgets(config, read()), "budgets")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_modules_of_temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Forget what a file of tests has imported from its folders: the next one may have another ``handlers.py``."""
+    paths, loaded, folder = [*sys.path], {*sys.modules}, str(tmp_path_factory.getbasetemp())
+    yield
+    sys.path[:] = [each for each in sys.path if each in paths or not each.startswith(folder)]
+    for name in sys.modules.keys() - loaded:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder):
+            del sys.modules[name]
 
 
 @pytest.fixture
