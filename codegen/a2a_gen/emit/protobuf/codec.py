@@ -5,7 +5,7 @@ A reader walks a message of upb and returns the JSON as Python objects. A writer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from a2a_gen.emit.protobuf.model import EMPTY, Kind, ProtoEnum, ProtoField, ProtoFile, ProtoMessage, ProtoMethod, build_files
@@ -17,6 +17,8 @@ from a2a_gen.ir.names import field_name
 
 _STRUCTURES = {"google.protobuf.Struct": "struct", "google.protobuf.Value": "value", "google.protobuf.Timestamp": "timestamp"}
 _INDENT = "    "
+_WITH_SIZE = frozenset((Kind.MESSAGE, Kind.STRING, Kind.BYTES))
+"""Kinds of fields that are written as bytes with their size."""
 
 
 def emit(contract: Contract) -> dict[str, bytes]:
@@ -51,6 +53,8 @@ def _family(file: ProtoFile, family: Family, homes: Mapping[str, str]) -> bytes:
         summary=f"Messages of {family.file.rpartition('/')[2]} of {file.dialect.title}.",
         imports=sorted((Code(f".{home}"), list(map(Code, names))) for home, names in imports.items()),
         tables=[_table(each) for each in file.enums if each.name in own],
+        numbers=[Code(number) for number in sorted({field.number for field in _list_fields(messages) if field.type.kind in _WITH_SIZE})],
+        fields=list(_list_words(messages)),
         messages=[_MessagePrinter(file, each).functions() for each in messages],
     )
 
@@ -70,6 +74,17 @@ def _table(enum: ProtoEnum) -> Mapping[str, Code]:
     words = ", ".join(f"{number}: {literal(word)}" for word, number in enum.values)
     numbers = ", ".join(f"{literal(word)}: {number}" for word, number in enum.values)
     return {"name": Code(_constant(enum.name)), "words": Code(f"{{{words}}}"), "numbers": Code(f"{{{numbers}}}")}
+
+
+def _list_fields(messages: Sequence[ProtoMessage]) -> Iterator[ProtoField]:
+    return (field for message in messages for field in message.fields)
+
+
+def _list_words(messages: Sequence[ProtoMessage]) -> Iterator[Mapping[str, Code]]:
+    """List the tables that write words as numbers: one for each enum and number of a field."""
+    found = {(_constant(field.type.name.rpartition(".")[2]), field.number) for field in _list_fields(messages) if field.type.kind is Kind.ENUM}
+    for name, number in sorted(found):
+        yield {"name": Code(name), "number": Code(number), "tag": Code(_tag(number, 0))}
 
 
 def _constant(name: str) -> str:
@@ -158,33 +173,39 @@ class _MessagePrinter:
             ours = f"ours.get({literal(field.wire)})"
             if field.type.name == "google.protobuf.Value":  # its null is a value
                 yield f"if {literal(field.wire)} in ours:"
-                yield f"{_INDENT}{self._write_value(field, f'ours[{literal(field.wire)}]')}"
+                yield from self._append(field, f"ours[{literal(field.wire)}]")
             elif field.is_map:
                 yield f"for key, each in values.map_items({ours}):"
-                yield f"{_INDENT}entry = values.map_entry(key)"
-                yield f"{_INDENT}{self._write_value(field, 'each', 'entry', 2)}"
-                yield f"{_INDENT}values.put_message(out, {_tag(field.number)}, entry)"
+                yield from self._append(field, f"values.map_entry(key, {self._data(field, 'each')})", is_data=True)
             elif field.is_repeated:
-                yield f"for each in {ours} or ():"
-                yield f"{_INDENT}{self._write_value(field, 'each')}"
+                yield f"if value := {ours}:"
+                yield f"{_INDENT}for each in value:"
+                yield from (_INDENT + line for line in self._append(field, "each"))
             else:
                 has_presence = field.is_optional or field.oneof is not None or field.type.kind is Kind.MESSAGE
                 yield f"if (value := {ours}) is not None:" if has_presence else f"if value := {ours}:"
-                yield f"{_INDENT}{self._write_value(field, 'value')}"
+                yield from self._append(field, "value")
 
-    def _write_value(self, field: ProtoField, ours: str, out: str = "out", number: int = 0) -> str:
-        number = number or field.number
+    def _append(self, field: ProtoField, ours: str, *, is_data: bool = False) -> Iterator[str]:
+        match field.type.kind:
+            case Kind.ENUM:
+                yield f"{_INDENT}out.append(_{self._constant(field)}_{field.number}[{ours}])"
+            case Kind.INT32 | Kind.BOOL:
+                yield f"{_INDENT}out.append(values.write_number({_tag(field.number, 0)}, {ours}))"
+            case _:
+                yield f"{_INDENT}data = {ours if is_data else self._data(field, ours)}"
+                yield f"{_INDENT}out += _F{field.number}[len(data)], data"
+
+    def _data(self, field: ProtoField, ours: str) -> str:
         match field.type.kind:
             case Kind.MESSAGE:
-                return f"values.put_message({out}, {_tag(number)}, {self._function('write', field)}({ours}))"
-            case Kind.ENUM:
-                return f"values.put_number({out}, {_tag(number, 0)}, values.number_of({self._constant(field)}_NUMBERS, {ours}))"
+                return f"{self._function('write', field)}({ours})"
             case Kind.STRING:
-                return f"values.put_text({out}, {_tag(number)}, {ours})"
+                return f"{ours}.encode()"
             case Kind.BYTES:
-                return f"values.put_message({out}, {_tag(number)}, values.base64_bytes({ours}))"
-            case Kind.INT32 | Kind.BOOL:
-                return f"values.put_number({out}, {_tag(number, 0)}, {ours})"
+                return f"values.base64_bytes({ours})"
+            case _:
+                raise ValueError(f"{self.message.name}.{field.name}: a map of numbers; write it as a map of messages or of texts")
 
     def _function(self, verb: str, field: ProtoField) -> str:
         structure = _STRUCTURES.get(field.type.name)

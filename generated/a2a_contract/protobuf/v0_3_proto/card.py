@@ -5,6 +5,24 @@ from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
 from .security import read_security, read_security_scheme, write_security, write_security_scheme
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F5 = values.heads(5)
+_F6 = values.heads(6)
+_F7 = values.heads(7)
+_F8 = values.heads(8)
+_F9 = values.heads(9)
+_F10 = values.heads(10)
+_F11 = values.heads(11)
+_F12 = values.heads(12)
+_F14 = values.heads(14)
+_F15 = values.heads(15)
+_F16 = values.heads(16)
+_F17 = values.heads(17)
+_F18 = values.heads(18)
+
 
 def read_agent_provider(theirs: Theirs) -> Json:
     """Read `AgentProvider`."""
@@ -16,14 +34,16 @@ def read_agent_provider(theirs: Theirs) -> Json:
     return out
 
 
-def write_agent_provider(ours: Ours) -> bytearray:
+def write_agent_provider(ours: Ours) -> bytes:
     """Write `AgentProvider`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("url"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("organization"):
-        values.put_text(out, b"\x12", value)
-    return out
+        data = value.encode()
+        out += _F2[len(data)], data
+    return b"".join(out)
 
 
 def read_agent_extension(theirs: Theirs) -> Json:
@@ -40,18 +60,21 @@ def read_agent_extension(theirs: Theirs) -> Json:
     return out
 
 
-def write_agent_extension(ours: Ours) -> bytearray:
+def write_agent_extension(ours: Ours) -> bytes:
     """Write `AgentExtension`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("uri"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("description"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("required"):
-        values.put_number(out, b"\x18", value)
+        out.append(values.write_number(b"\x18", value))
     if (value := ours.get("params")) is not None:
-        values.put_message(out, b'"', values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_agent_capabilities(theirs: Theirs) -> Json:
@@ -66,16 +89,18 @@ def read_agent_capabilities(theirs: Theirs) -> Json:
     return out
 
 
-def write_agent_capabilities(ours: Ours) -> bytearray:
+def write_agent_capabilities(ours: Ours) -> bytes:
     """Write `AgentCapabilities`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("streaming"):
-        values.put_number(out, b"\x08", value)
+        out.append(values.write_number(b"\x08", value))
     if value := ours.get("pushNotifications"):
-        values.put_number(out, b"\x10", value)
-    for each in ours.get("extensions") or ():
-        values.put_message(out, b"\x1a", write_agent_extension(each))
-    return out
+        out.append(values.write_number(b"\x10", value))
+    if value := ours.get("extensions"):
+        for each in value:
+            data = write_agent_extension(each)
+            out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_agent_interface(theirs: Theirs) -> Json:
@@ -88,14 +113,16 @@ def read_agent_interface(theirs: Theirs) -> Json:
     return out
 
 
-def write_agent_interface(ours: Ours) -> bytearray:
+def write_agent_interface(ours: Ours) -> bytes:
     """Write `AgentInterface`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("url"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("transport"):
-        values.put_text(out, b"\x12", value)
-    return out
+        data = value.encode()
+        out += _F2[len(data)], data
+    return b"".join(out)
 
 
 def read_agent_skill(theirs: Theirs) -> Json:
@@ -120,26 +147,39 @@ def read_agent_skill(theirs: Theirs) -> Json:
     return out
 
 
-def write_agent_skill(ours: Ours) -> bytearray:
+def write_agent_skill(ours: Ours) -> bytes:
     """Write `AgentSkill`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("id"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("name"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("description"):
-        values.put_text(out, b"\x1a", value)
-    for each in ours.get("tags") or ():
-        values.put_text(out, b'"', each)
-    for each in ours.get("examples") or ():
-        values.put_text(out, b"*", each)
-    for each in ours.get("inputModes") or ():
-        values.put_text(out, b"2", each)
-    for each in ours.get("outputModes") or ():
-        values.put_text(out, b":", each)
-    for each in ours.get("security") or ():
-        values.put_message(out, b"B", write_security(each))
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    if value := ours.get("tags"):
+        for each in value:
+            data = each.encode()
+            out += _F4[len(data)], data
+    if value := ours.get("examples"):
+        for each in value:
+            data = each.encode()
+            out += _F5[len(data)], data
+    if value := ours.get("inputModes"):
+        for each in value:
+            data = each.encode()
+            out += _F6[len(data)], data
+    if value := ours.get("outputModes"):
+        for each in value:
+            data = each.encode()
+            out += _F7[len(data)], data
+    if value := ours.get("security"):
+        for each in value:
+            data = write_security(each)
+            out += _F8[len(data)], data
+    return b"".join(out)
 
 
 def read_agent_card_signature(theirs: Theirs) -> Json:
@@ -154,16 +194,19 @@ def read_agent_card_signature(theirs: Theirs) -> Json:
     return out
 
 
-def write_agent_card_signature(ours: Ours) -> bytearray:
+def write_agent_card_signature(ours: Ours) -> bytes:
     """Write `AgentCardSignature`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("protected"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("signature"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if (value := ours.get("header")) is not None:
-        values.put_message(out, b"\x1a", values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_agent_card(theirs: Theirs) -> Json:
@@ -208,45 +251,66 @@ def read_agent_card(theirs: Theirs) -> Json:
     return out
 
 
-def write_agent_card(ours: Ours) -> bytearray:
+def write_agent_card(ours: Ours) -> bytes:
     """Write `AgentCard`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("name"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("description"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("url"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     if (value := ours.get("provider")) is not None:
-        values.put_message(out, b'"', write_agent_provider(value))
+        data = write_agent_provider(value)
+        out += _F4[len(data)], data
     if value := ours.get("version"):
-        values.put_text(out, b"*", value)
+        data = value.encode()
+        out += _F5[len(data)], data
     if value := ours.get("documentationUrl"):
-        values.put_text(out, b"2", value)
+        data = value.encode()
+        out += _F6[len(data)], data
     if (value := ours.get("capabilities")) is not None:
-        values.put_message(out, b":", write_agent_capabilities(value))
+        data = write_agent_capabilities(value)
+        out += _F7[len(data)], data
     for key, each in values.map_items(ours.get("securitySchemes")):
-        entry = values.map_entry(key)
-        values.put_message(entry, b"\x12", write_security_scheme(each))
-        values.put_message(out, b"B", entry)
-    for each in ours.get("security") or ():
-        values.put_message(out, b"J", write_security(each))
-    for each in ours.get("defaultInputModes") or ():
-        values.put_text(out, b"R", each)
-    for each in ours.get("defaultOutputModes") or ():
-        values.put_text(out, b"Z", each)
-    for each in ours.get("skills") or ():
-        values.put_message(out, b"b", write_agent_skill(each))
+        data = values.map_entry(key, write_security_scheme(each))
+        out += _F8[len(data)], data
+    if value := ours.get("security"):
+        for each in value:
+            data = write_security(each)
+            out += _F9[len(data)], data
+    if value := ours.get("defaultInputModes"):
+        for each in value:
+            data = each.encode()
+            out += _F10[len(data)], data
+    if value := ours.get("defaultOutputModes"):
+        for each in value:
+            data = each.encode()
+            out += _F11[len(data)], data
+    if value := ours.get("skills"):
+        for each in value:
+            data = write_agent_skill(each)
+            out += _F12[len(data)], data
     if value := ours.get("supportsAuthenticatedExtendedCard"):
-        values.put_number(out, b"h", value)
+        out.append(values.write_number(b"h", value))
     if value := ours.get("preferredTransport"):
-        values.put_text(out, b"r", value)
-    for each in ours.get("additionalInterfaces") or ():
-        values.put_message(out, b"z", write_agent_interface(each))
+        data = value.encode()
+        out += _F14[len(data)], data
+    if value := ours.get("additionalInterfaces"):
+        for each in value:
+            data = write_agent_interface(each)
+            out += _F15[len(data)], data
     if value := ours.get("protocolVersion"):
-        values.put_text(out, b"\x82\x01", value)
-    for each in ours.get("signatures") or ():
-        values.put_message(out, b"\x8a\x01", write_agent_card_signature(each))
+        data = value.encode()
+        out += _F16[len(data)], data
+    if value := ours.get("signatures"):
+        for each in value:
+            data = write_agent_card_signature(each)
+            out += _F17[len(data)], data
     if value := ours.get("iconUrl"):
-        values.put_text(out, b"\x92\x01", value)
-    return out
+        data = value.encode()
+        out += _F18[len(data)], data
+    return b"".join(out)

@@ -7,6 +7,15 @@ from ...protobuf_values import Json, Ours, Theirs
 ROLE_WORDS: dict[int, str] = {0: "ROLE_UNSPECIFIED", 1: "ROLE_USER", 2: "ROLE_AGENT"}
 ROLE_NUMBERS: dict[str, int] = {"ROLE_UNSPECIFIED": 0, "ROLE_USER": 1, "ROLE_AGENT": 2}
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F5 = values.heads(5)
+_F6 = values.heads(6)
+_F7 = values.heads(7)
+_ROLE_4 = values.Words(b" ", ROLE_NUMBERS)
+
 
 def read_file_part(theirs: Theirs) -> Json:
     """Read `FilePart`."""
@@ -23,18 +32,22 @@ def read_file_part(theirs: Theirs) -> Json:
     return out
 
 
-def write_file_part(ours: Ours) -> bytearray:
+def write_file_part(ours: Ours) -> bytes:
     """Write `FilePart`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("fileWithUri")) is not None:
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if (value := ours.get("fileWithBytes")) is not None:
-        values.put_message(out, b"\x12", values.base64_bytes(value))
+        data = values.base64_bytes(value)
+        out += _F2[len(data)], data
     if value := ours.get("mimeType"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     if value := ours.get("name"):
-        values.put_text(out, b'"', value)
-    return out
+        data = value.encode()
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_data_part(theirs: Theirs) -> Json:
@@ -45,12 +58,13 @@ def read_data_part(theirs: Theirs) -> Json:
     return out
 
 
-def write_data_part(ours: Ours) -> bytearray:
+def write_data_part(ours: Ours) -> bytes:
     """Write `DataPart`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("data")) is not None:
-        values.put_message(out, b"\n", values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_part(theirs: Theirs) -> Json:
@@ -68,18 +82,22 @@ def read_part(theirs: Theirs) -> Json:
     return out
 
 
-def write_part(ours: Ours) -> bytearray:
+def write_part(ours: Ours) -> bytes:
     """Write `Part`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("text")) is not None:
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if (value := ours.get("file")) is not None:
-        values.put_message(out, b"\x12", write_file_part(value))
+        data = write_file_part(value)
+        out += _F2[len(data)], data
     if (value := ours.get("data")) is not None:
-        values.put_message(out, b"\x1a", write_data_part(value))
+        data = write_data_part(value)
+        out += _F3[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b'"', values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_message(theirs: Theirs) -> Json:
@@ -102,21 +120,29 @@ def read_message(theirs: Theirs) -> Json:
     return out
 
 
-def write_message(ours: Ours) -> bytearray:
+def write_message(ours: Ours) -> bytes:
     """Write `Message`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("messageId"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("contextId"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("taskId"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     if value := ours.get("role"):
-        values.put_number(out, b" ", values.number_of(ROLE_NUMBERS, value))
-    for each in ours.get("content") or ():
-        values.put_message(out, b"*", write_part(each))
+        out.append(_ROLE_4[value])
+    if value := ours.get("content"):
+        for each in value:
+            data = write_part(each)
+            out += _F5[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b"2", values.write_struct(value))
-    for each in ours.get("extensions") or ():
-        values.put_text(out, b":", each)
-    return out
+        data = values.write_struct(value)
+        out += _F6[len(data)], data
+    if value := ours.get("extensions"):
+        for each in value:
+            data = each.encode()
+            out += _F7[len(data)], data
+    return b"".join(out)

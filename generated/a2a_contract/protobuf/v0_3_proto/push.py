@@ -4,6 +4,11 @@
 from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+
 
 def read_authentication_info(theirs: Theirs) -> Json:
     """Read `AuthenticationInfo`."""
@@ -15,14 +20,17 @@ def read_authentication_info(theirs: Theirs) -> Json:
     return out
 
 
-def write_authentication_info(ours: Ours) -> bytearray:
+def write_authentication_info(ours: Ours) -> bytes:
     """Write `AuthenticationInfo`."""
-    out = bytearray()
-    for each in ours.get("schemes") or ():
-        values.put_text(out, b"\n", each)
+    out: list[bytes] = []
+    if value := ours.get("schemes"):
+        for each in value:
+            data = each.encode()
+            out += _F1[len(data)], data
     if value := ours.get("credentials"):
-        values.put_text(out, b"\x12", value)
-    return out
+        data = value.encode()
+        out += _F2[len(data)], data
+    return b"".join(out)
 
 
 def read_push_notification_config(theirs: Theirs) -> Json:
@@ -39,18 +47,22 @@ def read_push_notification_config(theirs: Theirs) -> Json:
     return out
 
 
-def write_push_notification_config(ours: Ours) -> bytearray:
+def write_push_notification_config(ours: Ours) -> bytes:
     """Write `PushNotificationConfig`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("id"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("url"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("token"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     if (value := ours.get("authentication")) is not None:
-        values.put_message(out, b'"', write_authentication_info(value))
-    return out
+        data = write_authentication_info(value)
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_task_push_notification_config(theirs: Theirs) -> Json:
@@ -63,11 +75,13 @@ def read_task_push_notification_config(theirs: Theirs) -> Json:
     return out
 
 
-def write_task_push_notification_config(ours: Ours) -> bytearray:
+def write_task_push_notification_config(ours: Ours) -> bytes:
     """Write `TaskPushNotificationConfig`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("name"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if (value := ours.get("pushNotificationConfig")) is not None:
-        values.put_message(out, b"\x12", write_push_notification_config(value))
-    return out
+        data = write_push_notification_config(value)
+        out += _F2[len(data)], data
+    return b"".join(out)

@@ -11,6 +11,10 @@ from .push import (
     write_task_push_notification_config,
 )
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+
 
 def read_send_message_configuration(theirs: Theirs) -> Json:
     """Read `SendMessageConfiguration`."""
@@ -26,18 +30,21 @@ def read_send_message_configuration(theirs: Theirs) -> Json:
     return out
 
 
-def write_send_message_configuration(ours: Ours) -> bytearray:
+def write_send_message_configuration(ours: Ours) -> bytes:
     """Write `SendMessageConfiguration`."""
-    out = bytearray()
-    for each in ours.get("acceptedOutputModes") or ():
-        values.put_text(out, b"\n", each)
+    out: list[bytes] = []
+    if value := ours.get("acceptedOutputModes"):
+        for each in value:
+            data = each.encode()
+            out += _F1[len(data)], data
     if (value := ours.get("pushNotification")) is not None:
-        values.put_message(out, b"\x12", write_push_notification_config(value))
+        data = write_push_notification_config(value)
+        out += _F2[len(data)], data
     if value := ours.get("historyLength"):
-        values.put_number(out, b"\x18", value)
+        out.append(values.write_number(b"\x18", value))
     if value := ours.get("blocking"):
-        values.put_number(out, b" ", value)
-    return out
+        out.append(values.write_number(b" ", value))
+    return b"".join(out)
 
 
 def read_send_message_request(theirs: Theirs) -> Json:
@@ -52,16 +59,19 @@ def read_send_message_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_send_message_request(ours: Ours) -> bytearray:
+def write_send_message_request(ours: Ours) -> bytes:
     """Write `SendMessageRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("message")) is not None:
-        values.put_message(out, b"\n", write_message(value))
+        data = write_message(value)
+        out += _F1[len(data)], data
     if (value := ours.get("configuration")) is not None:
-        values.put_message(out, b"\x12", write_send_message_configuration(value))
+        data = write_send_message_configuration(value)
+        out += _F2[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b"\x1a", values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_get_task_request(theirs: Theirs) -> Json:
@@ -74,14 +84,15 @@ def read_get_task_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_get_task_request(ours: Ours) -> bytearray:
+def write_get_task_request(ours: Ours) -> bytes:
     """Write `GetTaskRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("name"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("historyLength"):
-        values.put_number(out, b"\x10", value)
-    return out
+        out.append(values.write_number(b"\x10", value))
+    return b"".join(out)
 
 
 def read_cancel_task_request(theirs: Theirs) -> Json:
@@ -92,12 +103,13 @@ def read_cancel_task_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_cancel_task_request(ours: Ours) -> bytearray:
+def write_cancel_task_request(ours: Ours) -> bytes:
     """Write `CancelTaskRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("name"):
-        values.put_text(out, b"\n", value)
-    return out
+        data = value.encode()
+        out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_task_subscription_request(theirs: Theirs) -> Json:
@@ -108,12 +120,13 @@ def read_task_subscription_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_task_subscription_request(ours: Ours) -> bytearray:
+def write_task_subscription_request(ours: Ours) -> bytes:
     """Write `TaskSubscriptionRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("name"):
-        values.put_text(out, b"\n", value)
-    return out
+        data = value.encode()
+        out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_create_task_push_notification_config_request(theirs: Theirs) -> Json:
@@ -128,16 +141,19 @@ def read_create_task_push_notification_config_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_create_task_push_notification_config_request(ours: Ours) -> bytearray:
+def write_create_task_push_notification_config_request(ours: Ours) -> bytes:
     """Write `CreateTaskPushNotificationConfigRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("parent"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("configId"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if (value := ours.get("config")) is not None:
-        values.put_message(out, b"\x1a", write_task_push_notification_config(value))
-    return out
+        data = write_task_push_notification_config(value)
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_get_task_push_notification_config_request(theirs: Theirs) -> Json:
@@ -148,12 +164,13 @@ def read_get_task_push_notification_config_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_get_task_push_notification_config_request(ours: Ours) -> bytearray:
+def write_get_task_push_notification_config_request(ours: Ours) -> bytes:
     """Write `GetTaskPushNotificationConfigRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("name"):
-        values.put_text(out, b"\n", value)
-    return out
+        data = value.encode()
+        out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_delete_task_push_notification_config_request(theirs: Theirs) -> Json:
@@ -164,12 +181,13 @@ def read_delete_task_push_notification_config_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_delete_task_push_notification_config_request(ours: Ours) -> bytearray:
+def write_delete_task_push_notification_config_request(ours: Ours) -> bytes:
     """Write `DeleteTaskPushNotificationConfigRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("name"):
-        values.put_text(out, b"\n", value)
-    return out
+        data = value.encode()
+        out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_list_task_push_notification_config_request(theirs: Theirs) -> Json:
@@ -184,16 +202,18 @@ def read_list_task_push_notification_config_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_list_task_push_notification_config_request(ours: Ours) -> bytearray:
+def write_list_task_push_notification_config_request(ours: Ours) -> bytes:
     """Write `ListTaskPushNotificationConfigRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("parent"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("pageSize"):
-        values.put_number(out, b"\x10", value)
+        out.append(values.write_number(b"\x10", value))
     if value := ours.get("pageToken"):
-        values.put_text(out, b"\x1a", value)
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_list_task_push_notification_config_response(theirs: Theirs) -> Json:
@@ -206,14 +226,17 @@ def read_list_task_push_notification_config_response(theirs: Theirs) -> Json:
     return out
 
 
-def write_list_task_push_notification_config_response(ours: Ours) -> bytearray:
+def write_list_task_push_notification_config_response(ours: Ours) -> bytes:
     """Write `ListTaskPushNotificationConfigResponse`."""
-    out = bytearray()
-    for each in ours.get("configs") or ():
-        values.put_message(out, b"\n", write_task_push_notification_config(each))
+    out: list[bytes] = []
+    if value := ours.get("configs"):
+        for each in value:
+            data = write_task_push_notification_config(each)
+            out += _F1[len(data)], data
     if value := ours.get("nextPageToken"):
-        values.put_text(out, b"\x12", value)
-    return out
+        data = value.encode()
+        out += _F2[len(data)], data
+    return b"".join(out)
 
 
 def read_get_agent_card_request(theirs: Theirs) -> Json:
@@ -222,6 +245,6 @@ def read_get_agent_card_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_get_agent_card_request(ours: Ours) -> bytearray:
+def write_get_agent_card_request(ours: Ours) -> bytes:
     """Write `GetAgentCardRequest`."""
-    return bytearray()
+    return b""

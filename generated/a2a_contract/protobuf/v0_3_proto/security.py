@@ -4,6 +4,12 @@
 from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F5 = values.heads(5)
+
 
 def read_string_list(theirs: Theirs) -> Json:
     """Read `StringList`."""
@@ -13,12 +19,14 @@ def read_string_list(theirs: Theirs) -> Json:
     return out
 
 
-def write_string_list(ours: Ours) -> bytearray:
+def write_string_list(ours: Ours) -> bytes:
     """Write `StringList`."""
-    out = bytearray()
-    for each in ours.get("list") or ():
-        values.put_text(out, b"\n", each)
-    return out
+    out: list[bytes] = []
+    if value := ours.get("list"):
+        for each in value:
+            data = each.encode()
+            out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_security(theirs: Theirs) -> Json:
@@ -29,14 +37,13 @@ def read_security(theirs: Theirs) -> Json:
     return out
 
 
-def write_security(ours: Ours) -> bytearray:
+def write_security(ours: Ours) -> bytes:
     """Write `Security`."""
-    out = bytearray()
+    out: list[bytes] = []
     for key, each in values.map_items(ours.get("schemes")):
-        entry = values.map_entry(key)
-        values.put_message(entry, b"\x12", write_string_list(each))
-        values.put_message(out, b"\n", entry)
-    return out
+        data = values.map_entry(key, write_string_list(each))
+        out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_api_key_security_scheme(theirs: Theirs) -> Json:
@@ -51,16 +58,19 @@ def read_api_key_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_api_key_security_scheme(ours: Ours) -> bytearray:
+def write_api_key_security_scheme(ours: Ours) -> bytes:
     """Write `APIKeySecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("location"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("name"):
-        values.put_text(out, b"\x1a", value)
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_http_auth_security_scheme(theirs: Theirs) -> Json:
@@ -75,16 +85,19 @@ def read_http_auth_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_http_auth_security_scheme(ours: Ours) -> bytearray:
+def write_http_auth_security_scheme(ours: Ours) -> bytes:
     """Write `HTTPAuthSecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("scheme"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("bearerFormat"):
-        values.put_text(out, b"\x1a", value)
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_authorization_code_o_auth_flow(theirs: Theirs) -> Json:
@@ -101,20 +114,22 @@ def read_authorization_code_o_auth_flow(theirs: Theirs) -> Json:
     return out
 
 
-def write_authorization_code_o_auth_flow(ours: Ours) -> bytearray:
+def write_authorization_code_o_auth_flow(ours: Ours) -> bytes:
     """Write `AuthorizationCodeOAuthFlow`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("authorizationUrl"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("tokenUrl"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("refreshUrl"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     for key, each in values.map_items(ours.get("scopes")):
-        entry = values.map_entry(key)
-        values.put_text(entry, b"\x12", each)
-        values.put_message(out, b'"', entry)
-    return out
+        data = values.map_entry(key, each.encode())
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_client_credentials_o_auth_flow(theirs: Theirs) -> Json:
@@ -129,18 +144,19 @@ def read_client_credentials_o_auth_flow(theirs: Theirs) -> Json:
     return out
 
 
-def write_client_credentials_o_auth_flow(ours: Ours) -> bytearray:
+def write_client_credentials_o_auth_flow(ours: Ours) -> bytes:
     """Write `ClientCredentialsOAuthFlow`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tokenUrl"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("refreshUrl"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     for key, each in values.map_items(ours.get("scopes")):
-        entry = values.map_entry(key)
-        values.put_text(entry, b"\x12", each)
-        values.put_message(out, b"\x1a", entry)
-    return out
+        data = values.map_entry(key, each.encode())
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_implicit_o_auth_flow(theirs: Theirs) -> Json:
@@ -155,18 +171,19 @@ def read_implicit_o_auth_flow(theirs: Theirs) -> Json:
     return out
 
 
-def write_implicit_o_auth_flow(ours: Ours) -> bytearray:
+def write_implicit_o_auth_flow(ours: Ours) -> bytes:
     """Write `ImplicitOAuthFlow`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("authorizationUrl"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("refreshUrl"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     for key, each in values.map_items(ours.get("scopes")):
-        entry = values.map_entry(key)
-        values.put_text(entry, b"\x12", each)
-        values.put_message(out, b"\x1a", entry)
-    return out
+        data = values.map_entry(key, each.encode())
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_password_o_auth_flow(theirs: Theirs) -> Json:
@@ -181,18 +198,19 @@ def read_password_o_auth_flow(theirs: Theirs) -> Json:
     return out
 
 
-def write_password_o_auth_flow(ours: Ours) -> bytearray:
+def write_password_o_auth_flow(ours: Ours) -> bytes:
     """Write `PasswordOAuthFlow`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tokenUrl"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("refreshUrl"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     for key, each in values.map_items(ours.get("scopes")):
-        entry = values.map_entry(key)
-        values.put_text(entry, b"\x12", each)
-        values.put_message(out, b"\x1a", entry)
-    return out
+        data = values.map_entry(key, each.encode())
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_o_auth_flows(theirs: Theirs) -> Json:
@@ -210,18 +228,22 @@ def read_o_auth_flows(theirs: Theirs) -> Json:
     return out
 
 
-def write_o_auth_flows(ours: Ours) -> bytearray:
+def write_o_auth_flows(ours: Ours) -> bytes:
     """Write `OAuthFlows`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("authorizationCode")) is not None:
-        values.put_message(out, b"\n", write_authorization_code_o_auth_flow(value))
+        data = write_authorization_code_o_auth_flow(value)
+        out += _F1[len(data)], data
     if (value := ours.get("clientCredentials")) is not None:
-        values.put_message(out, b"\x12", write_client_credentials_o_auth_flow(value))
+        data = write_client_credentials_o_auth_flow(value)
+        out += _F2[len(data)], data
     if (value := ours.get("implicit")) is not None:
-        values.put_message(out, b"\x1a", write_implicit_o_auth_flow(value))
+        data = write_implicit_o_auth_flow(value)
+        out += _F3[len(data)], data
     if (value := ours.get("password")) is not None:
-        values.put_message(out, b'"', write_password_o_auth_flow(value))
-    return out
+        data = write_password_o_auth_flow(value)
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_o_auth2_security_scheme(theirs: Theirs) -> Json:
@@ -236,16 +258,19 @@ def read_o_auth2_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_o_auth2_security_scheme(ours: Ours) -> bytearray:
+def write_o_auth2_security_scheme(ours: Ours) -> bytes:
     """Write `OAuth2SecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if (value := ours.get("flows")) is not None:
-        values.put_message(out, b"\x12", write_o_auth_flows(value))
+        data = write_o_auth_flows(value)
+        out += _F2[len(data)], data
     if value := ours.get("oauth2MetadataUrl"):
-        values.put_text(out, b"\x1a", value)
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_open_id_connect_security_scheme(theirs: Theirs) -> Json:
@@ -258,14 +283,16 @@ def read_open_id_connect_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_open_id_connect_security_scheme(ours: Ours) -> bytearray:
+def write_open_id_connect_security_scheme(ours: Ours) -> bytes:
     """Write `OpenIdConnectSecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("openIdConnectUrl"):
-        values.put_text(out, b"\x12", value)
-    return out
+        data = value.encode()
+        out += _F2[len(data)], data
+    return b"".join(out)
 
 
 def read_mutual_tls_security_scheme(theirs: Theirs) -> Json:
@@ -276,12 +303,13 @@ def read_mutual_tls_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_mutual_tls_security_scheme(ours: Ours) -> bytearray:
+def write_mutual_tls_security_scheme(ours: Ours) -> bytes:
     """Write `MutualTlsSecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
-    return out
+        data = value.encode()
+        out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_security_scheme(theirs: Theirs) -> Json:
@@ -301,17 +329,22 @@ def read_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_security_scheme(ours: Ours) -> bytearray:
+def write_security_scheme(ours: Ours) -> bytes:
     """Write `SecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("apiKeySecurityScheme")) is not None:
-        values.put_message(out, b"\n", write_api_key_security_scheme(value))
+        data = write_api_key_security_scheme(value)
+        out += _F1[len(data)], data
     if (value := ours.get("httpAuthSecurityScheme")) is not None:
-        values.put_message(out, b"\x12", write_http_auth_security_scheme(value))
+        data = write_http_auth_security_scheme(value)
+        out += _F2[len(data)], data
     if (value := ours.get("oauth2SecurityScheme")) is not None:
-        values.put_message(out, b"\x1a", write_o_auth2_security_scheme(value))
+        data = write_o_auth2_security_scheme(value)
+        out += _F3[len(data)], data
     if (value := ours.get("openIdConnectSecurityScheme")) is not None:
-        values.put_message(out, b'"', write_open_id_connect_security_scheme(value))
+        data = write_open_id_connect_security_scheme(value)
+        out += _F4[len(data)], data
     if (value := ours.get("mtlsSecurityScheme")) is not None:
-        values.put_message(out, b"*", write_mutual_tls_security_scheme(value))
-    return out
+        data = write_mutual_tls_security_scheme(value)
+        out += _F5[len(data)], data
+    return b"".join(out)

@@ -28,6 +28,15 @@ TASK_STATE_NUMBERS: dict[str, int] = {
     "TASK_STATE_AUTH_REQUIRED": 8,
 }
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F5 = values.heads(5)
+_F6 = values.heads(6)
+_F7 = values.heads(7)
+_TASK_STATE_1 = values.Words(b"\x08", TASK_STATE_NUMBERS)
+
 
 def read_task_status(theirs: Theirs) -> Json:
     """Read `TaskStatus`."""
@@ -41,16 +50,18 @@ def read_task_status(theirs: Theirs) -> Json:
     return out
 
 
-def write_task_status(ours: Ours) -> bytearray:
+def write_task_status(ours: Ours) -> bytes:
     """Write `TaskStatus`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("state"):
-        values.put_number(out, b"\x08", values.number_of(TASK_STATE_NUMBERS, value))
+        out.append(_TASK_STATE_1[value])
     if (value := ours.get("message")) is not None:
-        values.put_message(out, b"\x12", write_message(value))
+        data = write_message(value)
+        out += _F2[len(data)], data
     if (value := ours.get("timestamp")) is not None:
-        values.put_message(out, b"\x1a", values.write_timestamp(value))
-    return out
+        data = values.write_timestamp(value)
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_artifact(theirs: Theirs) -> Json:
@@ -71,22 +82,30 @@ def read_artifact(theirs: Theirs) -> Json:
     return out
 
 
-def write_artifact(ours: Ours) -> bytearray:
+def write_artifact(ours: Ours) -> bytes:
     """Write `Artifact`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("artifactId"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("name"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     if value := ours.get("description"):
-        values.put_text(out, b'"', value)
-    for each in ours.get("parts") or ():
-        values.put_message(out, b"*", write_part(each))
+        data = value.encode()
+        out += _F4[len(data)], data
+    if value := ours.get("parts"):
+        for each in value:
+            data = write_part(each)
+            out += _F5[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b"2", values.write_struct(value))
-    for each in ours.get("extensions") or ():
-        values.put_text(out, b":", each)
-    return out
+        data = values.write_struct(value)
+        out += _F6[len(data)], data
+    if value := ours.get("extensions"):
+        for each in value:
+            data = each.encode()
+            out += _F7[len(data)], data
+    return b"".join(out)
 
 
 def read_task(theirs: Theirs) -> Json:
@@ -107,19 +126,27 @@ def read_task(theirs: Theirs) -> Json:
     return out
 
 
-def write_task(ours: Ours) -> bytearray:
+def write_task(ours: Ours) -> bytes:
     """Write `Task`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("id"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("contextId"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if (value := ours.get("status")) is not None:
-        values.put_message(out, b"\x1a", write_task_status(value))
-    for each in ours.get("artifacts") or ():
-        values.put_message(out, b'"', write_artifact(each))
-    for each in ours.get("history") or ():
-        values.put_message(out, b"*", write_message(each))
+        data = write_task_status(value)
+        out += _F3[len(data)], data
+    if value := ours.get("artifacts"):
+        for each in value:
+            data = write_artifact(each)
+            out += _F4[len(data)], data
+    if value := ours.get("history"):
+        for each in value:
+            data = write_message(each)
+            out += _F5[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b"2", values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F6[len(data)], data
+    return b"".join(out)

@@ -6,6 +6,12 @@ from ...protobuf_values import Json, Ours, Theirs
 from .message import read_message, write_message
 from .task import read_artifact, read_task, read_task_status, write_artifact, write_task, write_task_status
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F6 = values.heads(6)
+
 
 def read_task_status_update_event(theirs: Theirs) -> Json:
     """Read `TaskStatusUpdateEvent`."""
@@ -21,18 +27,22 @@ def read_task_status_update_event(theirs: Theirs) -> Json:
     return out
 
 
-def write_task_status_update_event(ours: Ours) -> bytearray:
+def write_task_status_update_event(ours: Ours) -> bytes:
     """Write `TaskStatusUpdateEvent`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("taskId"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("contextId"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if (value := ours.get("status")) is not None:
-        values.put_message(out, b"\x1a", write_task_status(value))
+        data = write_task_status(value)
+        out += _F3[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b'"', values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_task_artifact_update_event(theirs: Theirs) -> Json:
@@ -53,22 +63,26 @@ def read_task_artifact_update_event(theirs: Theirs) -> Json:
     return out
 
 
-def write_task_artifact_update_event(ours: Ours) -> bytearray:
+def write_task_artifact_update_event(ours: Ours) -> bytes:
     """Write `TaskArtifactUpdateEvent`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("taskId"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("contextId"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if (value := ours.get("artifact")) is not None:
-        values.put_message(out, b"\x1a", write_artifact(value))
+        data = write_artifact(value)
+        out += _F3[len(data)], data
     if value := ours.get("append"):
-        values.put_number(out, b" ", value)
+        out.append(values.write_number(b" ", value))
     if value := ours.get("lastChunk"):
-        values.put_number(out, b"(", value)
+        out.append(values.write_number(b"(", value))
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b"2", values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F6[len(data)], data
+    return b"".join(out)
 
 
 def read_stream_response(theirs: Theirs) -> Json:
@@ -86,18 +100,22 @@ def read_stream_response(theirs: Theirs) -> Json:
     return out
 
 
-def write_stream_response(ours: Ours) -> bytearray:
+def write_stream_response(ours: Ours) -> bytes:
     """Write `StreamResponse`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("task")) is not None:
-        values.put_message(out, b"\n", write_task(value))
+        data = write_task(value)
+        out += _F1[len(data)], data
     if (value := ours.get("message")) is not None:
-        values.put_message(out, b"\x12", write_message(value))
+        data = write_message(value)
+        out += _F2[len(data)], data
     if (value := ours.get("statusUpdate")) is not None:
-        values.put_message(out, b"\x1a", write_task_status_update_event(value))
+        data = write_task_status_update_event(value)
+        out += _F3[len(data)], data
     if (value := ours.get("artifactUpdate")) is not None:
-        values.put_message(out, b'"', write_task_artifact_update_event(value))
-    return out
+        data = write_task_artifact_update_event(value)
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_send_message_response(theirs: Theirs) -> Json:
@@ -111,11 +129,13 @@ def read_send_message_response(theirs: Theirs) -> Json:
     return out
 
 
-def write_send_message_response(ours: Ours) -> bytearray:
+def write_send_message_response(ours: Ours) -> bytes:
     """Write `SendMessageResponse`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("task")) is not None:
-        values.put_message(out, b"\n", write_task(value))
+        data = write_task(value)
+        out += _F1[len(data)], data
     if (value := ours.get("message")) is not None:
-        values.put_message(out, b"\x12", write_message(value))
-    return out
+        data = write_message(value)
+        out += _F2[len(data)], data
+    return b"".join(out)

@@ -7,6 +7,16 @@ from ...protobuf_values import Json, Ours, Theirs
 ROLE_WORDS: dict[int, str] = {0: "ROLE_UNSPECIFIED", 1: "ROLE_USER", 2: "ROLE_AGENT"}
 ROLE_NUMBERS: dict[str, int] = {"ROLE_UNSPECIFIED": 0, "ROLE_USER": 1, "ROLE_AGENT": 2}
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F5 = values.heads(5)
+_F6 = values.heads(6)
+_F7 = values.heads(7)
+_F8 = values.heads(8)
+_ROLE_4 = values.Words(b" ", ROLE_NUMBERS)
+
 
 def read_part(theirs: Theirs) -> Json:
     """Read `Part`."""
@@ -29,24 +39,31 @@ def read_part(theirs: Theirs) -> Json:
     return out
 
 
-def write_part(ours: Ours) -> bytearray:
+def write_part(ours: Ours) -> bytes:
     """Write `Part`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("text")) is not None:
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if (value := ours.get("raw")) is not None:
-        values.put_message(out, b"\x12", values.base64_bytes(value))
+        data = values.base64_bytes(value)
+        out += _F2[len(data)], data
     if (value := ours.get("url")) is not None:
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     if "data" in ours:
-        values.put_message(out, b'"', values.write_value(ours["data"]))
+        data = values.write_value(ours["data"])
+        out += _F4[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b"*", values.write_struct(value))
+        data = values.write_struct(value)
+        out += _F5[len(data)], data
     if value := ours.get("filename"):
-        values.put_text(out, b"2", value)
+        data = value.encode()
+        out += _F6[len(data)], data
     if value := ours.get("mediaType"):
-        values.put_text(out, b":", value)
-    return out
+        data = value.encode()
+        out += _F7[len(data)], data
+    return b"".join(out)
 
 
 def read_message(theirs: Theirs) -> Json:
@@ -71,23 +88,33 @@ def read_message(theirs: Theirs) -> Json:
     return out
 
 
-def write_message(ours: Ours) -> bytearray:
+def write_message(ours: Ours) -> bytes:
     """Write `Message`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("messageId"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("contextId"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("taskId"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     if value := ours.get("role"):
-        values.put_number(out, b" ", values.number_of(ROLE_NUMBERS, value))
-    for each in ours.get("parts") or ():
-        values.put_message(out, b"*", write_part(each))
+        out.append(_ROLE_4[value])
+    if value := ours.get("parts"):
+        for each in value:
+            data = write_part(each)
+            out += _F5[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b"2", values.write_struct(value))
-    for each in ours.get("extensions") or ():
-        values.put_text(out, b":", each)
-    for each in ours.get("referenceTaskIds") or ():
-        values.put_text(out, b"B", each)
-    return out
+        data = values.write_struct(value)
+        out += _F6[len(data)], data
+    if value := ours.get("extensions"):
+        for each in value:
+            data = each.encode()
+            out += _F7[len(data)], data
+    if value := ours.get("referenceTaskIds"):
+        for each in value:
+            data = each.encode()
+            out += _F8[len(data)], data
+    return b"".join(out)

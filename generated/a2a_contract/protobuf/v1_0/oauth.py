@@ -4,6 +4,12 @@
 from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F5 = values.heads(5)
+
 
 def read_authorization_code_o_auth_flow(theirs: Theirs) -> Json:
     """Read `AuthorizationCodeOAuthFlow`."""
@@ -21,22 +27,24 @@ def read_authorization_code_o_auth_flow(theirs: Theirs) -> Json:
     return out
 
 
-def write_authorization_code_o_auth_flow(ours: Ours) -> bytearray:
+def write_authorization_code_o_auth_flow(ours: Ours) -> bytes:
     """Write `AuthorizationCodeOAuthFlow`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("authorizationUrl"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("tokenUrl"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("refreshUrl"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     for key, each in values.map_items(ours.get("scopes")):
-        entry = values.map_entry(key)
-        values.put_text(entry, b"\x12", each)
-        values.put_message(out, b'"', entry)
+        data = values.map_entry(key, each.encode())
+        out += _F4[len(data)], data
     if value := ours.get("pkceRequired"):
-        values.put_number(out, b"(", value)
-    return out
+        out.append(values.write_number(b"(", value))
+    return b"".join(out)
 
 
 def read_client_credentials_o_auth_flow(theirs: Theirs) -> Json:
@@ -51,18 +59,19 @@ def read_client_credentials_o_auth_flow(theirs: Theirs) -> Json:
     return out
 
 
-def write_client_credentials_o_auth_flow(ours: Ours) -> bytearray:
+def write_client_credentials_o_auth_flow(ours: Ours) -> bytes:
     """Write `ClientCredentialsOAuthFlow`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tokenUrl"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("refreshUrl"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     for key, each in values.map_items(ours.get("scopes")):
-        entry = values.map_entry(key)
-        values.put_text(entry, b"\x12", each)
-        values.put_message(out, b"\x1a", entry)
-    return out
+        data = values.map_entry(key, each.encode())
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_implicit_o_auth_flow(theirs: Theirs) -> Json:
@@ -77,18 +86,19 @@ def read_implicit_o_auth_flow(theirs: Theirs) -> Json:
     return out
 
 
-def write_implicit_o_auth_flow(ours: Ours) -> bytearray:
+def write_implicit_o_auth_flow(ours: Ours) -> bytes:
     """Write `ImplicitOAuthFlow`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("authorizationUrl"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("refreshUrl"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     for key, each in values.map_items(ours.get("scopes")):
-        entry = values.map_entry(key)
-        values.put_text(entry, b"\x12", each)
-        values.put_message(out, b"\x1a", entry)
-    return out
+        data = values.map_entry(key, each.encode())
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_password_o_auth_flow(theirs: Theirs) -> Json:
@@ -103,18 +113,19 @@ def read_password_o_auth_flow(theirs: Theirs) -> Json:
     return out
 
 
-def write_password_o_auth_flow(ours: Ours) -> bytearray:
+def write_password_o_auth_flow(ours: Ours) -> bytes:
     """Write `PasswordOAuthFlow`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tokenUrl"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("refreshUrl"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     for key, each in values.map_items(ours.get("scopes")):
-        entry = values.map_entry(key)
-        values.put_text(entry, b"\x12", each)
-        values.put_message(out, b"\x1a", entry)
-    return out
+        data = values.map_entry(key, each.encode())
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_device_code_o_auth_flow(theirs: Theirs) -> Json:
@@ -131,20 +142,22 @@ def read_device_code_o_auth_flow(theirs: Theirs) -> Json:
     return out
 
 
-def write_device_code_o_auth_flow(ours: Ours) -> bytearray:
+def write_device_code_o_auth_flow(ours: Ours) -> bytes:
     """Write `DeviceCodeOAuthFlow`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("deviceAuthorizationUrl"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("tokenUrl"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("refreshUrl"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     for key, each in values.map_items(ours.get("scopes")):
-        entry = values.map_entry(key)
-        values.put_text(entry, b"\x12", each)
-        values.put_message(out, b'"', entry)
-    return out
+        data = values.map_entry(key, each.encode())
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_o_auth_flows(theirs: Theirs) -> Json:
@@ -164,17 +177,22 @@ def read_o_auth_flows(theirs: Theirs) -> Json:
     return out
 
 
-def write_o_auth_flows(ours: Ours) -> bytearray:
+def write_o_auth_flows(ours: Ours) -> bytes:
     """Write `OAuthFlows`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("authorizationCode")) is not None:
-        values.put_message(out, b"\n", write_authorization_code_o_auth_flow(value))
+        data = write_authorization_code_o_auth_flow(value)
+        out += _F1[len(data)], data
     if (value := ours.get("clientCredentials")) is not None:
-        values.put_message(out, b"\x12", write_client_credentials_o_auth_flow(value))
+        data = write_client_credentials_o_auth_flow(value)
+        out += _F2[len(data)], data
     if (value := ours.get("implicit")) is not None:
-        values.put_message(out, b"\x1a", write_implicit_o_auth_flow(value))
+        data = write_implicit_o_auth_flow(value)
+        out += _F3[len(data)], data
     if (value := ours.get("password")) is not None:
-        values.put_message(out, b'"', write_password_o_auth_flow(value))
+        data = write_password_o_auth_flow(value)
+        out += _F4[len(data)], data
     if (value := ours.get("deviceCode")) is not None:
-        values.put_message(out, b"*", write_device_code_o_auth_flow(value))
-    return out
+        data = write_device_code_o_auth_flow(value)
+        out += _F5[len(data)], data
+    return b"".join(out)

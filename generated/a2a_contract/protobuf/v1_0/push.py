@@ -4,6 +4,13 @@
 from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F5 = values.heads(5)
+_F6 = values.heads(6)
+
 
 def read_authentication_info(theirs: Theirs) -> Json:
     """Read `AuthenticationInfo`."""
@@ -15,14 +22,16 @@ def read_authentication_info(theirs: Theirs) -> Json:
     return out
 
 
-def write_authentication_info(ours: Ours) -> bytearray:
+def write_authentication_info(ours: Ours) -> bytes:
     """Write `AuthenticationInfo`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("scheme"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("credentials"):
-        values.put_text(out, b"\x12", value)
-    return out
+        data = value.encode()
+        out += _F2[len(data)], data
+    return b"".join(out)
 
 
 def read_task_push_notification_config(theirs: Theirs) -> Json:
@@ -43,19 +52,25 @@ def read_task_push_notification_config(theirs: Theirs) -> Json:
     return out
 
 
-def write_task_push_notification_config(ours: Ours) -> bytearray:
+def write_task_push_notification_config(ours: Ours) -> bytes:
     """Write `TaskPushNotificationConfig`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tenant"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("id"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("taskId"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     if value := ours.get("url"):
-        values.put_text(out, b'"', value)
+        data = value.encode()
+        out += _F4[len(data)], data
     if value := ours.get("token"):
-        values.put_text(out, b"*", value)
+        data = value.encode()
+        out += _F5[len(data)], data
     if (value := ours.get("authentication")) is not None:
-        values.put_message(out, b"2", write_authentication_info(value))
-    return out
+        data = write_authentication_info(value)
+        out += _F6[len(data)], data
+    return b"".join(out)

@@ -7,6 +7,14 @@ from .message import read_message, write_message
 from .push import read_task_push_notification_config, write_task_push_notification_config
 from .task import TASK_STATE_NUMBERS, TASK_STATE_WORDS, read_task, write_task
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F5 = values.heads(5)
+_F7 = values.heads(7)
+_TASK_STATE_3 = values.Words(b"\x18", TASK_STATE_NUMBERS)
+
 
 def read_send_message_configuration(theirs: Theirs) -> Json:
     """Read `SendMessageConfiguration`."""
@@ -22,18 +30,21 @@ def read_send_message_configuration(theirs: Theirs) -> Json:
     return out
 
 
-def write_send_message_configuration(ours: Ours) -> bytearray:
+def write_send_message_configuration(ours: Ours) -> bytes:
     """Write `SendMessageConfiguration`."""
-    out = bytearray()
-    for each in ours.get("acceptedOutputModes") or ():
-        values.put_text(out, b"\n", each)
+    out: list[bytes] = []
+    if value := ours.get("acceptedOutputModes"):
+        for each in value:
+            data = each.encode()
+            out += _F1[len(data)], data
     if (value := ours.get("taskPushNotificationConfig")) is not None:
-        values.put_message(out, b"\x12", write_task_push_notification_config(value))
+        data = write_task_push_notification_config(value)
+        out += _F2[len(data)], data
     if (value := ours.get("historyLength")) is not None:
-        values.put_number(out, b"\x18", value)
+        out.append(values.write_number(b"\x18", value))
     if value := ours.get("returnImmediately"):
-        values.put_number(out, b" ", value)
-    return out
+        out.append(values.write_number(b" ", value))
+    return b"".join(out)
 
 
 def read_send_message_request(theirs: Theirs) -> Json:
@@ -50,18 +61,22 @@ def read_send_message_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_send_message_request(ours: Ours) -> bytearray:
+def write_send_message_request(ours: Ours) -> bytes:
     """Write `SendMessageRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tenant"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if (value := ours.get("message")) is not None:
-        values.put_message(out, b"\x12", write_message(value))
+        data = write_message(value)
+        out += _F2[len(data)], data
     if (value := ours.get("configuration")) is not None:
-        values.put_message(out, b"\x1a", write_send_message_configuration(value))
+        data = write_send_message_configuration(value)
+        out += _F3[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b'"', values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_get_task_request(theirs: Theirs) -> Json:
@@ -76,16 +91,18 @@ def read_get_task_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_get_task_request(ours: Ours) -> bytearray:
+def write_get_task_request(ours: Ours) -> bytes:
     """Write `GetTaskRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tenant"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("id"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if (value := ours.get("historyLength")) is not None:
-        values.put_number(out, b"\x18", value)
-    return out
+        out.append(values.write_number(b"\x18", value))
+    return b"".join(out)
 
 
 def read_list_tasks_request(theirs: Theirs) -> Json:
@@ -110,26 +127,30 @@ def read_list_tasks_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_list_tasks_request(ours: Ours) -> bytearray:
+def write_list_tasks_request(ours: Ours) -> bytes:
     """Write `ListTasksRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tenant"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("contextId"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("status"):
-        values.put_number(out, b"\x18", values.number_of(TASK_STATE_NUMBERS, value))
+        out.append(_TASK_STATE_3[value])
     if (value := ours.get("pageSize")) is not None:
-        values.put_number(out, b" ", value)
+        out.append(values.write_number(b" ", value))
     if value := ours.get("pageToken"):
-        values.put_text(out, b"*", value)
+        data = value.encode()
+        out += _F5[len(data)], data
     if (value := ours.get("historyLength")) is not None:
-        values.put_number(out, b"0", value)
+        out.append(values.write_number(b"0", value))
     if (value := ours.get("statusTimestampAfter")) is not None:
-        values.put_message(out, b":", values.write_timestamp(value))
+        data = values.write_timestamp(value)
+        out += _F7[len(data)], data
     if (value := ours.get("includeArtifacts")) is not None:
-        values.put_number(out, b"@", value)
-    return out
+        out.append(values.write_number(b"@", value))
+    return b"".join(out)
 
 
 def read_list_tasks_response(theirs: Theirs) -> Json:
@@ -146,18 +167,21 @@ def read_list_tasks_response(theirs: Theirs) -> Json:
     return out
 
 
-def write_list_tasks_response(ours: Ours) -> bytearray:
+def write_list_tasks_response(ours: Ours) -> bytes:
     """Write `ListTasksResponse`."""
-    out = bytearray()
-    for each in ours.get("tasks") or ():
-        values.put_message(out, b"\n", write_task(each))
+    out: list[bytes] = []
+    if value := ours.get("tasks"):
+        for each in value:
+            data = write_task(each)
+            out += _F1[len(data)], data
     if value := ours.get("nextPageToken"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("pageSize"):
-        values.put_number(out, b"\x18", value)
+        out.append(values.write_number(b"\x18", value))
     if value := ours.get("totalSize"):
-        values.put_number(out, b" ", value)
-    return out
+        out.append(values.write_number(b" ", value))
+    return b"".join(out)
 
 
 def read_cancel_task_request(theirs: Theirs) -> Json:
@@ -172,16 +196,19 @@ def read_cancel_task_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_cancel_task_request(ours: Ours) -> bytearray:
+def write_cancel_task_request(ours: Ours) -> bytes:
     """Write `CancelTaskRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tenant"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("id"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if (value := ours.get("metadata")) is not None:
-        values.put_message(out, b"\x1a", values.write_struct(value))
-    return out
+        data = values.write_struct(value)
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_subscribe_to_task_request(theirs: Theirs) -> Json:
@@ -194,14 +221,16 @@ def read_subscribe_to_task_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_subscribe_to_task_request(ours: Ours) -> bytearray:
+def write_subscribe_to_task_request(ours: Ours) -> bytes:
     """Write `SubscribeToTaskRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tenant"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("id"):
-        values.put_text(out, b"\x12", value)
-    return out
+        data = value.encode()
+        out += _F2[len(data)], data
+    return b"".join(out)
 
 
 def read_get_task_push_notification_config_request(theirs: Theirs) -> Json:
@@ -216,16 +245,19 @@ def read_get_task_push_notification_config_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_get_task_push_notification_config_request(ours: Ours) -> bytearray:
+def write_get_task_push_notification_config_request(ours: Ours) -> bytes:
     """Write `GetTaskPushNotificationConfigRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tenant"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("taskId"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("id"):
-        values.put_text(out, b"\x1a", value)
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_list_task_push_notification_configs_request(theirs: Theirs) -> Json:
@@ -242,18 +274,21 @@ def read_list_task_push_notification_configs_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_list_task_push_notification_configs_request(ours: Ours) -> bytearray:
+def write_list_task_push_notification_configs_request(ours: Ours) -> bytes:
     """Write `ListTaskPushNotificationConfigsRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("taskId"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("pageSize"):
-        values.put_number(out, b"\x10", value)
+        out.append(values.write_number(b"\x10", value))
     if value := ours.get("pageToken"):
-        values.put_text(out, b"\x1a", value)
+        data = value.encode()
+        out += _F3[len(data)], data
     if value := ours.get("tenant"):
-        values.put_text(out, b'"', value)
-    return out
+        data = value.encode()
+        out += _F4[len(data)], data
+    return b"".join(out)
 
 
 def read_list_task_push_notification_configs_response(theirs: Theirs) -> Json:
@@ -266,14 +301,17 @@ def read_list_task_push_notification_configs_response(theirs: Theirs) -> Json:
     return out
 
 
-def write_list_task_push_notification_configs_response(ours: Ours) -> bytearray:
+def write_list_task_push_notification_configs_response(ours: Ours) -> bytes:
     """Write `ListTaskPushNotificationConfigsResponse`."""
-    out = bytearray()
-    for each in ours.get("configs") or ():
-        values.put_message(out, b"\n", write_task_push_notification_config(each))
+    out: list[bytes] = []
+    if value := ours.get("configs"):
+        for each in value:
+            data = write_task_push_notification_config(each)
+            out += _F1[len(data)], data
     if value := ours.get("nextPageToken"):
-        values.put_text(out, b"\x12", value)
-    return out
+        data = value.encode()
+        out += _F2[len(data)], data
+    return b"".join(out)
 
 
 def read_delete_task_push_notification_config_request(theirs: Theirs) -> Json:
@@ -288,16 +326,19 @@ def read_delete_task_push_notification_config_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_delete_task_push_notification_config_request(ours: Ours) -> bytearray:
+def write_delete_task_push_notification_config_request(ours: Ours) -> bytes:
     """Write `DeleteTaskPushNotificationConfigRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tenant"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("taskId"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("id"):
-        values.put_text(out, b"\x1a", value)
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_get_extended_agent_card_request(theirs: Theirs) -> Json:
@@ -308,9 +349,10 @@ def read_get_extended_agent_card_request(theirs: Theirs) -> Json:
     return out
 
 
-def write_get_extended_agent_card_request(ours: Ours) -> bytearray:
+def write_get_extended_agent_card_request(ours: Ours) -> bytes:
     """Write `GetExtendedAgentCardRequest`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("tenant"):
-        values.put_text(out, b"\n", value)
-    return out
+        data = value.encode()
+        out += _F1[len(data)], data
+    return b"".join(out)

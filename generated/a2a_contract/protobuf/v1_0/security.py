@@ -5,6 +5,12 @@ from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
 from .oauth import read_o_auth_flows, write_o_auth_flows
 
+_F1 = values.heads(1)
+_F2 = values.heads(2)
+_F3 = values.heads(3)
+_F4 = values.heads(4)
+_F5 = values.heads(5)
+
 
 def read_string_list(theirs: Theirs) -> Json:
     """Read `StringList`."""
@@ -14,12 +20,14 @@ def read_string_list(theirs: Theirs) -> Json:
     return out
 
 
-def write_string_list(ours: Ours) -> bytearray:
+def write_string_list(ours: Ours) -> bytes:
     """Write `StringList`."""
-    out = bytearray()
-    for each in ours.get("list") or ():
-        values.put_text(out, b"\n", each)
-    return out
+    out: list[bytes] = []
+    if value := ours.get("list"):
+        for each in value:
+            data = each.encode()
+            out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_security_requirement(theirs: Theirs) -> Json:
@@ -30,14 +38,13 @@ def read_security_requirement(theirs: Theirs) -> Json:
     return out
 
 
-def write_security_requirement(ours: Ours) -> bytearray:
+def write_security_requirement(ours: Ours) -> bytes:
     """Write `SecurityRequirement`."""
-    out = bytearray()
+    out: list[bytes] = []
     for key, each in values.map_items(ours.get("schemes")):
-        entry = values.map_entry(key)
-        values.put_message(entry, b"\x12", write_string_list(each))
-        values.put_message(out, b"\n", entry)
-    return out
+        data = values.map_entry(key, write_string_list(each))
+        out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_api_key_security_scheme(theirs: Theirs) -> Json:
@@ -52,16 +59,19 @@ def read_api_key_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_api_key_security_scheme(ours: Ours) -> bytearray:
+def write_api_key_security_scheme(ours: Ours) -> bytes:
     """Write `APIKeySecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("location"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("name"):
-        values.put_text(out, b"\x1a", value)
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_http_auth_security_scheme(theirs: Theirs) -> Json:
@@ -76,16 +86,19 @@ def read_http_auth_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_http_auth_security_scheme(ours: Ours) -> bytearray:
+def write_http_auth_security_scheme(ours: Ours) -> bytes:
     """Write `HTTPAuthSecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("scheme"):
-        values.put_text(out, b"\x12", value)
+        data = value.encode()
+        out += _F2[len(data)], data
     if value := ours.get("bearerFormat"):
-        values.put_text(out, b"\x1a", value)
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_o_auth2_security_scheme(theirs: Theirs) -> Json:
@@ -100,16 +113,19 @@ def read_o_auth2_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_o_auth2_security_scheme(ours: Ours) -> bytearray:
+def write_o_auth2_security_scheme(ours: Ours) -> bytes:
     """Write `OAuth2SecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if (value := ours.get("flows")) is not None:
-        values.put_message(out, b"\x12", write_o_auth_flows(value))
+        data = write_o_auth_flows(value)
+        out += _F2[len(data)], data
     if value := ours.get("oauth2MetadataUrl"):
-        values.put_text(out, b"\x1a", value)
-    return out
+        data = value.encode()
+        out += _F3[len(data)], data
+    return b"".join(out)
 
 
 def read_open_id_connect_security_scheme(theirs: Theirs) -> Json:
@@ -122,14 +138,16 @@ def read_open_id_connect_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_open_id_connect_security_scheme(ours: Ours) -> bytearray:
+def write_open_id_connect_security_scheme(ours: Ours) -> bytes:
     """Write `OpenIdConnectSecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
+        data = value.encode()
+        out += _F1[len(data)], data
     if value := ours.get("openIdConnectUrl"):
-        values.put_text(out, b"\x12", value)
-    return out
+        data = value.encode()
+        out += _F2[len(data)], data
+    return b"".join(out)
 
 
 def read_mutual_tls_security_scheme(theirs: Theirs) -> Json:
@@ -140,12 +158,13 @@ def read_mutual_tls_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_mutual_tls_security_scheme(ours: Ours) -> bytearray:
+def write_mutual_tls_security_scheme(ours: Ours) -> bytes:
     """Write `MutualTlsSecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if value := ours.get("description"):
-        values.put_text(out, b"\n", value)
-    return out
+        data = value.encode()
+        out += _F1[len(data)], data
+    return b"".join(out)
 
 
 def read_security_scheme(theirs: Theirs) -> Json:
@@ -165,17 +184,22 @@ def read_security_scheme(theirs: Theirs) -> Json:
     return out
 
 
-def write_security_scheme(ours: Ours) -> bytearray:
+def write_security_scheme(ours: Ours) -> bytes:
     """Write `SecurityScheme`."""
-    out = bytearray()
+    out: list[bytes] = []
     if (value := ours.get("apiKeySecurityScheme")) is not None:
-        values.put_message(out, b"\n", write_api_key_security_scheme(value))
+        data = write_api_key_security_scheme(value)
+        out += _F1[len(data)], data
     if (value := ours.get("httpAuthSecurityScheme")) is not None:
-        values.put_message(out, b"\x12", write_http_auth_security_scheme(value))
+        data = write_http_auth_security_scheme(value)
+        out += _F2[len(data)], data
     if (value := ours.get("oauth2SecurityScheme")) is not None:
-        values.put_message(out, b"\x1a", write_o_auth2_security_scheme(value))
+        data = write_o_auth2_security_scheme(value)
+        out += _F3[len(data)], data
     if (value := ours.get("openIdConnectSecurityScheme")) is not None:
-        values.put_message(out, b'"', write_open_id_connect_security_scheme(value))
+        data = write_open_id_connect_security_scheme(value)
+        out += _F4[len(data)], data
     if (value := ours.get("mtlsSecurityScheme")) is not None:
-        values.put_message(out, b"*", write_mutual_tls_security_scheme(value))
-    return out
+        data = write_mutual_tls_security_scheme(value)
+        out += _F5[len(data)], data
+    return b"".join(out)
