@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 from contract.documents import Example, examples
-from google.protobuf import descriptor_pb2, json_format
+from google.protobuf import descriptor_pb2, json_format, timestamp_pb2
 from peers.environments import interpreter
 
 from a2a_contract import protobuf
-from a2a_contract.protobuf_values import Codec, UnreadableError, UnwritableError, write_message
+from a2a_contract.protobuf_values import Codec, UnreadableError, UnwritableError, write_message, write_timestamp
 from a2a_runtime.protobuf import MalformedMessageError, message_class, message_pool, parse_message
 
 PACKAGES = {"v1_0": "lf.a2a.v1", "v0_3_proto": "a2a.v1"}
@@ -128,6 +128,35 @@ def test_deep_nesting_is_refused_where_readers_stop() -> None:
             break
         assert parse_message(SEND.request, data)
     assert 35 < depth < 50
+
+
+@pytest.mark.parametrize("size", [1, 127, 128, 16_383, 16_384, 2_097_152])
+def test_sizes_are_written_as_the_library_writes_them(size: int) -> None:
+    """Of texts, and of the messages around them, beside each step of a size in groups of seven bits."""
+    document = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x" * each} for each in (size - 1, size)]}}
+    expected = json_format.ParseDict(document, message_class(SEND.request.name)())
+    assert write_message(SEND.request, json.dumps(document).encode()) == expected.SerializeToString()
+
+
+MOMENTS = ["1970-01-01T00:00:00", "1969-12-31T23:59:59", "0001-01-01T00:00:00", "9999-12-31T23:59:59", "2026-02-28T12:30:01"]
+
+
+@pytest.mark.parametrize("text", [f"{moment}{rest}" for moment in MOMENTS for rest in ("Z", ".000Z", ".007Z", ".999Z", ".123456Z", ".5+00:00")])
+def test_timestamps_are_written_as_the_library_writes_them(text: str) -> None:
+    """In every precision, before and after 1970; twice, because a second is kept."""
+    expected = timestamp_pb2.Timestamp()
+    expected.FromJsonString(text)
+    assert write_timestamp(text) == write_timestamp(text) == expected.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-02-30T12:30:01.000Z", "2026-02-28T12:30:61.000Z", "2026-02-28T12:30:01.0_0Z", "2026-02-28T12:30:01.\u0661\u0662\u0663Z"]
+)
+def test_wrong_timestamps_are_refused_in_every_precision(text: str) -> None:
+    """Those that look like milliseconds too."""
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r".+"):
+            write_timestamp(text)
 
 
 def test_what_json_cannot_express_is_refused_with_its_place() -> None:

@@ -62,9 +62,17 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
             call.interrupt.throw(UnavailableError())
 
     def _build_handler(self, method: Method) -> Any:  # noqa: ANN401 - as above
+        """Build the handler of a method: a plain function, because gRPC finds out in each call what kind of callable it is."""
+
+        async def serve(data: bytes, context: ServicerContext[Any, Any]) -> bytes:
+            return await self._serve(method, data, context)
+
+        async def serve_stream(data: bytes, context: ServicerContext[Any, Any]) -> None:
+            await self._serve_stream(method, data, context)
+
         if method.binding.operation.streams:
-            return grpc.unary_stream_rpc_method_handler(partial(self._serve_stream, method))
-        return grpc.unary_unary_rpc_method_handler(partial(self._serve, method))
+            return grpc.unary_stream_rpc_method_handler(serve_stream)
+        return grpc.unary_unary_rpc_method_handler(serve)
 
     def _build_call(self, method: Method, context: ServicerContext[Any, Any]) -> CallRequest:
         call = CallRequest(method.path, context, has_certificates=self._has_certificates)

@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
 from math import copysign, isfinite
 from struct import pack
 from typing import Any, Final, TypeAlias
@@ -39,6 +40,8 @@ _EXACT: Final = 2**53
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LARGEST_INT32: Final = 2**31
 _SEVEN_BITS: Final = 0x80
+_BYTES_TYPE: Final = 2
+_SECOND_CHARS, _MILLIS_CHARS = len("2026-01-31T12:00:00"), len("2026-01-31T12:00:00.000Z")
 _ALL_BITS: Final = (1 << 64) - 1
 _NANOS: Final = 1_000_000_000
 
@@ -49,10 +52,10 @@ class Codec:
 
     name: str
     read: Callable[[Theirs], Json]
-    write: Callable[[Ours], bytearray]
+    write: Callable[[Ours], bytes]
 
 
-EMPTY: Final = Codec("google.protobuf.Empty", lambda _: {}, lambda _: bytearray())
+EMPTY: Final = Codec("google.protobuf.Empty", lambda _: {}, lambda _: b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +106,10 @@ def write_message(codec: Codec, json: bytes) -> bytes:
     """Write the JSON of a dialect as a message."""
     document = from_json(json)
     try:
-        return bytes(codec.write(document))
-    except UnwritableError as error:
+        return codec.write(document)
+    except (UnwritableError, UnicodeEncodeError) as error:
         path = next(_find_unwritable(document, ""), "")
-        raise UnwritableError(error.reason, path) from None
+        raise UnwritableError(error.reason if isinstance(error, UnwritableError) else "is no Unicode text", path) from None
 
 
 def _find_unreadable(value: object, path: str) -> Iterator[tuple[str, str]]:
@@ -130,7 +133,7 @@ def _find_unwritable(value: object, path: str) -> Iterator[str]:
     else:
         try:
             write_value(value)
-        except UnwritableError:
+        except (UnwritableError, UnicodeEncodeError):
             yield path
 
 
@@ -193,34 +196,6 @@ def read_timestamp(theirs: Theirs) -> object:
 # --- writing ---
 
 
-def put_text(out: bytearray, tag: bytes, text: str) -> None:
-    """Append a text."""
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:
-        raise UnwritableError("is no Unicode text") from None
-    put_message(out, tag, data)
-
-
-def put_message(out: bytearray, tag: bytes, data: bytes | bytearray) -> None:
-    """Append bytes, or a message."""
-    out += tag
-    size = len(data)
-    if size < _SEVEN_BITS:
-        out.append(size)
-    else:
-        put_varint(out, size)
-    out += data
-
-
-def put_number(out: bytearray, tag: bytes, number: int) -> None:
-    """Append an integer, a boolean or the number of a word."""
-    if not -_LARGEST_INT32 <= number < _LARGEST_INT32:
-        raise UnwritableError("does not fit into 32 bits")
-    out += tag
-    put_varint(out, number & _ALL_BITS)
-
-
 def put_varint(out: bytearray, number: int) -> None:
     """Append a number in groups of seven bits, the lowest first."""
     while number >= _SEVEN_BITS:
@@ -229,12 +204,48 @@ def put_varint(out: bytearray, number: int) -> None:
     out.append(number)
 
 
-def number_of(numbers: Mapping[str, int], word: str) -> int:
-    """Return the number of a word."""
-    try:
-        return numbers[word]
-    except KeyError:
-        raise UnwritableError(f"{word!r} has no number in protocol buffers") from None
+class Heads(dict[int, bytes]):
+    """Beginnings of a field with bytes, by their size: its tag and the size."""
+
+    def __init__(self, number: int) -> None:
+        tag = bytearray()
+        put_varint(tag, number << 3 | _BYTES_TYPE)
+        super().__init__((size, bytes((*tag, size))) for size in range(_SEVEN_BITS))
+        self._tag = bytes(tag)
+
+    def __missing__(self, size: int) -> bytes:
+        head = bytearray(self._tag)
+        put_varint(head, size)
+        return bytes(head)
+
+
+@cache
+def heads(number: int) -> Heads:
+    """Build the beginnings of the fields of a number."""
+    return Heads(number)
+
+
+_KEY, _ENTRY_VALUE, _TEXT, _OBJECT, _LIST = map(heads, (1, 2, 3, 5, 6))
+_ENTRY = _ITEM = _KEY
+
+
+class Words(dict[str, bytes]):
+    """Fields with the number of a word, by the words."""
+
+    def __init__(self, tag: bytes, numbers: Mapping[str, int]) -> None:
+        super().__init__((word, write_number(tag, number)) for word, number in numbers.items())
+
+    def __missing__(self, word: str) -> bytes:
+        raise UnwritableError(f"{word!r} has no number in protocol buffers")
+
+
+def write_number(tag: bytes, number: int) -> bytes:
+    """Write a field with an integer, a boolean or the number of a word."""
+    if not -_LARGEST_INT32 <= number < _LARGEST_INT32:
+        raise UnwritableError("does not fit into 32 bits")
+    out = bytearray(tag)
+    put_varint(out, number & _ALL_BITS)
+    return bytes(out)
 
 
 def base64_bytes(text: str) -> bytes:
@@ -247,29 +258,26 @@ def map_items(ours: Ours | None) -> Iterable[tuple[str, Any]]:
     return (ours or {}).items()
 
 
-def map_entry(key: str) -> bytearray:
-    """Begin the entry of a map."""
-    entry = bytearray()
-    put_text(entry, b"\n", key)
-    return entry
+def map_entry(key: str, value: bytes) -> bytes:
+    """Write the entry of a map."""
+    name = key.encode()
+    return b"".join((_KEY[len(name)], name, _ENTRY_VALUE[len(value)], value))
 
 
-def write_struct(ours: Ours, levels: int = 0) -> bytearray:
+def write_struct(ours: Ours, levels: int = 0) -> bytes:
     """Write a JSON object."""
-    out = bytearray()
+    out: list[bytes] = []
     for key, each in ours.items():
-        entry = map_entry(key)
-        put_message(entry, b"\x12", write_value(each, levels))
-        put_message(out, b"\n", entry)
-    return out
+        entry = map_entry(key, write_value(each, levels))
+        out += _ENTRY[len(entry)], entry
+    return b"".join(out)
 
 
-def write_value(ours: object, levels: int = 0) -> bytes | bytearray:
+def write_value(ours: object, levels: int = 0) -> bytes:
     """Write any JSON value."""
     if isinstance(ours, str):
-        out = bytearray()
-        put_text(out, b"\x1a", ours)
-        return out
+        data = ours.encode()
+        return _TEXT[len(data)] + data
     if ours is None:
         return b"\x08\x00"
     if isinstance(ours, bool):
@@ -278,14 +286,21 @@ def write_value(ours: object, levels: int = 0) -> bytes | bytearray:
         return b"\x11" + pack("<d", _to_double(ours))
     if levels > _MAX_LEVELS:
         raise UnwritableError("is nested deeper than readers of protocol buffers accept")
-    out, inner = bytearray(), bytearray()
+    return _write_container(ours, levels)
+
+
+def _write_container(ours: object, levels: int) -> bytes:
     if is_json_object(ours):
-        put_message(out, b"*", write_struct(ours, levels + _OBJECT_LEVELS))
+        head, data = _OBJECT, write_struct(ours, levels + _OBJECT_LEVELS)
     elif is_json_array(ours):
+        out: list[bytes] = []
         for each in ours:
-            put_message(inner, b"\n", write_value(each, levels + _LIST_LEVELS))
-        put_message(out, b"2", inner)
-    return out
+            item = write_value(each, levels + _LIST_LEVELS)
+            out += _ITEM[len(item)], item
+        head, data = _LIST, b"".join(out)
+    else:
+        return b""
+    return head[len(data)] + data
 
 
 def _to_double(number: float) -> float:
@@ -298,9 +313,25 @@ def _to_double(number: float) -> float:
     return double
 
 
-def write_timestamp(ours: str) -> bytearray:
-    """Write a timestamp."""
-    passed = timestamp_from_text(ours) - _EPOCH
+def write_timestamp(ours: str) -> bytes:
+    """Write a timestamp. Those with milliseconds in UTC, as models write them, are cached by their second."""
+    if len(ours) == _MILLIS_CHARS and ours[_SECOND_CHARS] == "." and ours[-1] == "Z":
+        return _write_second(ours[:_SECOND_CHARS]) + _write_millis(ours[_SECOND_CHARS:])
+    return _write_moment(ours)
+
+
+@lru_cache(maxsize=1024)
+def _write_second(text: str) -> bytes:
+    return _write_moment(f"{text}Z")
+
+
+@lru_cache(maxsize=1000)
+def _write_millis(fraction: str) -> bytes:
+    return _write_moment(f"1970-01-01T00:00:00{fraction}")
+
+
+def _write_moment(text: str) -> bytes:
+    passed = timestamp_from_text(text) - _EPOCH
     out = bytearray()
     if seconds := passed.days * 86_400 + passed.seconds:
         out += b"\x08"
@@ -308,4 +339,4 @@ def write_timestamp(ours: str) -> bytearray:
     if passed.microseconds:
         out += b"\x10"
         put_varint(out, passed.microseconds * 1000)
-    return out
+    return bytes(out)

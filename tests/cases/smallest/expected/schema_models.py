@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, Unpack, get_args, get_origin
 
 import jsonschema_rs
 from pydantic import (
@@ -98,6 +98,16 @@ class DefaultValue:
 
 
 SCHEMAS_FILE = "schemas.json"
+
+
+class RestItems:
+    """Annotation of a tuple whose last item repeats, ``tuple[A, *tuple[B, ...]]``, which Pydantic takes for a tuple in a tuple."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:  # noqa: ANN401 - a type
+        """Build the schema of a tuple of any length from the number of its first items on."""
+        *first, rest = get_args(source)
+        repeated = get_args(get_args(rest)[0] if get_origin(rest) is Unpack else rest)[0]
+        return core_schema.tuple_schema([handler.generate_schema(each) for each in (*first, repeated)], variadic_item_index=len(first))
 
 
 class BranchSelector:
