@@ -65,8 +65,11 @@ fmt: .venv/.installed ## format the code and mend what can be mended
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-build: .venv/.installed ## regenerate generated/ from schema/
+build: .venv/.installed ## regenerate generated/ from schema/, and the pages and examples that are made from the code
 	$(BIN)/a2a-gen build
+	PYTHONPATH=tests $(BIN)/python tests/style/settings_table.py
+	PYTHONPATH=tests $(BIN)/python tests/style/deployment_example.py
+	PYTHONPATH=tests $(BIN)/python tests/style/agent_pages.py
 
 demo: .venv/.installed ## set everything up and run a small agent that keeps its tasks in a file
 	@sed -n '/^```sh/,/^```$$/p' examples/hello/README.md | sed '/^```/d'
