@@ -27,6 +27,7 @@ _MAX_DEPTH = 5
 _MAX_PARTS = 60
 _MAX_TEXT = 100
 _MAX_ITEMS = 12
+_USUAL_MEMBERS = 4
 _MAX_MOVED = 10**15
 _SEED = 2026
 _SMALL_VALUES: tuple[Json, ...] = (None, True, False, 0, 1, -1, 0.5, "", "a", [], {})
@@ -41,9 +42,11 @@ _KEYWORDS_BY_KIND = {
 
 
 class RandomValues:
-    """A source of values for the schemas of both sides."""
+    """A source of values for the schemas of both sides; it ends after a number of steps, each of which is a value or a part of one."""
 
-    def __init__(self, sides: Iterable[tuple[SchemaTree, Schemas]]) -> None:
+    def __init__(self, sides: Iterable[tuple[SchemaTree, Schemas]], max_steps: int) -> None:
+        self.steps = 0
+        self._max_steps = max_steps
         self._random = Random(_SEED)  # noqa: S311 - the same values in every run
         self._sides = [(tree, tuple(schemas)) for tree, schemas in sides]
         names, scalars = collect_pool(self._sides)
@@ -51,8 +54,8 @@ class RandomValues:
         self._scalars: list[Json] = [*scalars, *_SMALL_VALUES]
 
     def generate(self) -> Iterator[Json]:
-        """Generate values without end."""
-        while True:
+        """Generate values."""
+        while self.steps < self._max_steps:
             tree, schemas = self._random.choice(self._sides)
             value = self._follow(tree, schemas, _MAX_DEPTH)
             yield self._disturb(value) if self._happens(0.25) else value
@@ -61,6 +64,7 @@ class RandomValues:
         return self._random.random() < probability
 
     def _follow(self, tree: SchemaTree, schemas: Schemas, depth: int) -> Json:
+        self.steps += 1
         if depth < 0 or not schemas or self._happens(0.05):
             return self._random.choice(self._scalars)
         parts = self._gather(tree, schemas)
@@ -123,7 +127,8 @@ class RandomValues:
         return self._random.choice(hinted if hinted and self._happens(0.85) else KINDS)
 
     def _make_object(self, tree: SchemaTree, parts: list[SchemaLocation], depth: int) -> dict[str, Json]:
-        names = [name for part in parts for name in _get_table(part, "properties") if self._happens(0.4)]
+        declared = [name for part in parts for name in _get_table(part, "properties")]
+        names = [name for name in declared if self._happens(min(0.4, _USUAL_MEMBERS / len(declared)))]
         names += [str(name) for part in parts for name in _get_list(part, "required") if self._happens(0.93)]
         patterns = [pattern for part in parts for pattern in _get_table(part, "patternProperties") if self._happens(0.4)]
         names += [text for pattern in patterns for text in generate_matches(pattern)]
@@ -146,11 +151,11 @@ class RandomValues:
         sizes += [len(_get_list(part, word)) for part in parts for word in ("prefixItems", "items")]
         sizes = [each for each in sizes if each <= _MAX_ITEMS]
         count = self._random.choice(sizes) if sizes and self._happens(0.5) else self._random.randint(0, 3)
-        contained = [each for part in parts if (each := part.descend("contains")) is not None]
+        contained = [(each, self._random.choice((0.2, 0.5, 0.9))) for part in parts if (each := part.descend("contains")) is not None]
         items: list[Json] = []
         for index in range(count):
             schemas = _list_item_schemas(parts, index)
-            chosen = [each for each in contained if self._happens(0.4)]
+            chosen = [each for each, probability in contained if self._happens(probability)]
             items.append(self._follow(tree, [*schemas, *chosen] if self._happens(0.8) else chosen or schemas, depth - 1))
         return items
 

@@ -31,7 +31,8 @@ from a2a_gen.source.json_text import Json
 
 _MAX_TRIES = 600
 _MAX_WRAPPED = 12
-_MAX_RANDOM = 2_000
+_MAX_STEPS = 10_000
+_MAX_ALL_STEPS = 40_000
 _COMMON_VALUES: tuple[Json, ...] = (None, True, "", "a", 0, 1.5, -1, [], {}, ["a"], [1], {"other": 1}, {"other": "a"})
 _FILLERS: tuple[Json, ...] = (None, "a", 1, {})
 
@@ -52,6 +53,11 @@ class ValidatorPair:
             return None if validator is None else validator.is_valid(value)
         except (ValueError, jsonschema_rs.ValidationError):
             return None
+
+    def is_oversized(self, side: int, schemas: Schemas) -> bool:
+        """Return true if values are validated by a part of a large schema each."""
+        self._get_validator(side, schemas, Form.AS_WRITTEN, None)
+        return (side, schemas, Form.AS_WRITTEN) in self._oversized
 
     def _get_validator(self, side: int, schemas: Schemas, form: Form, value: Json) -> jsonschema_rs.Validator | None:
         member_names = frozenset(_iter_member_names(value)) if (side, schemas, form) in self._oversized else None
@@ -100,6 +106,7 @@ class WitnessFinder:
     def __init__(self, comparison: SchemaComparison) -> None:
         self._comparison = comparison
         self._validators = ValidatorPair(comparison.trees)
+        self._remaining_steps = _MAX_ALL_STEPS
         self._samplers = (
             Sampler(comparison.trees[0], lambda node: comparison.get_value_set(0, node)),
             Sampler(comparison.trees[1], lambda node: comparison.get_value_set(1, node)),
@@ -128,10 +135,18 @@ class WitnessFinder:
             islice(_sample_schema(difference), _MAX_TRIES),
             islice(self._generate_border_values(pair, accepting_side, None), _MAX_TRIES),
             generate_pool(zip(self._comparison.trees, get_schemas(pair), strict=True)),
-            islice(RandomValues(zip(self._comparison.trees, get_schemas(pair), strict=True)).generate(), _MAX_RANDOM),
+            self._generate_random_values(pair),
         )
         documents = ((_minimize(each, shows),) for each in candidates if shows(each))
         return self._build_witness(documents, pair, is_newly_refused=is_newly_refused)
+
+    def _generate_random_values(self, pair: NodePair) -> Iterator[Json]:
+        """Generate values that follow both schemas at random; none for schemas that need a validator for each value."""
+        schemas = get_schemas(pair)
+        if self._remaining_steps > 0 and not any(self._validators.is_oversized(side, each) for side, each in enumerate(schemas)):
+            source = RandomValues(zip(self._comparison.trees, schemas, strict=True), min(_MAX_STEPS, self._remaining_steps))
+            yield from source.generate()
+            self._remaining_steps -= source.steps
 
     def explain_missing(self, root: NodePair) -> str:
         """Explain why no document of a definition was found that shows a change."""
