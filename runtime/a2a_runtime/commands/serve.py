@@ -19,6 +19,7 @@ with explain_missing("a2a-gen serve", "serve"):
     import uvicorn
     from litestar import Litestar
 
+from a2a_runtime.commands.extensions import build_extensions_app, extension_options, take_extension_options
 from a2a_runtime.commands.process import PROJECT_APP, load_app, override_setting, process_options
 from a2a_runtime.commands.shown_settings import describe_settings
 from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, check_port, report_start_error
@@ -40,6 +41,7 @@ Examples:
   a2a-gen serve --grpc 127.0.0.1:50051            over gRPC too, at that address
   a2a-gen serve --workers 4                       four processes on one port, with a Postgres store
   a2a-gen serve --reload                          start again when a file below this folder changes
+  a2a-gen serve --extensions-dir ./extensions     a folder of apcore modules
   a2a-gen serve --show-settings                   every setting, its value, and where it comes from
 
 \b
@@ -79,6 +81,7 @@ Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
 @click.option("--access-log/--no-access-log", default=None, expose_value=False, callback=override_setting, help="Log every request. [default: on]")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Server processes on the port; several need a Postgres store.")
 @click.option("--reload", is_flag=True, help="Start again when code or configuration below this folder changes; for development.")
+@extension_options
 @click.option("--show-settings", is_flag=True, help="Print every setting with its value and its source, secrets masked, and exit.")
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
 def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and numbers
@@ -88,15 +91,18 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
     if options.pop("show_settings"):
         click.echo(describe_settings(os.environ))
         return
+    extensions = take_extension_options(options)
     if only_check:
-        _check_store(load_app(app))
+        _check_store(load_app(app) if extensions is None else build_extensions_app(extensions))
         return
     processes, is_reloading = options.pop("workers"), options.pop("reload")
     os.environ[LISTENING_PORT] = str(port)  # registered at a mesh unless a setting names another
     inherited = InheritedFiles.from_environment()
+    if extensions is not None and (processes > 1 or is_reloading):
+        raise InvalidConfigurationError("--extensions-dir: is for one process; use --watch instead of --reload, and an app for --workers")
     if inherited is None and (processes > 1 or is_reloading):
         _supervise(app, host, port, proxies, processes, is_reloading=is_reloading, **options)
-    loaded = load_app(app)
+    loaded = load_app(app) if extensions is None else build_extensions_app(extensions)
     if inherited is None:
         check_port(host, port)
     drain_delay = options.pop("drain_delay")

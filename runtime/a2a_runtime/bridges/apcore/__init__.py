@@ -25,10 +25,11 @@ from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
     from a2a_runtime.bridges.apcore.auth import JWTAuthenticator
+    from a2a_runtime.bridges.apcore.client import A2AClient
     from a2a_runtime.bridges.apcore.server import async_serve, serve
     from a2a_runtime.bridges.apcore.source import ApcoreSource
     from a2a_runtime.bridges.apcore.stores import InMemoryTaskStore
 
-__all__ = ["ApcoreSource", "InMemoryTaskStore", "JWTAuthenticator", "async_serve", "serve"]
+__all__ = ["A2AClient", "ApcoreSource", "InMemoryTaskStore", "JWTAuthenticator", "async_serve", "serve"]
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, __all__, "stores", "auth", "source", "server")
+    __getattr__ = lazy_names(__name__, __all__, "client", "stores", "auth", "source", "server")

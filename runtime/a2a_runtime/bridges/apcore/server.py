@@ -99,6 +99,7 @@ def _build_app(registry_or_executor: Any, options: ServeOptions, settings: Setti
         _build_agent(source, options),
         gate=build_gate(options.get("auth")),
         cancel_on_disconnect=options.get("cancel_on_disconnect", True),
+        srs_forms=True,
         public_card=True if options.get("auth") is not None else None,
     )
     app = create_app(surface, store=build_store(options.get("task_store"), settings), settings=settings)
