@@ -55,6 +55,8 @@ class Capabilities:
     """``None``: the card tells whether one of the skills streams; any of them may be called with a stream in either case."""
     push_notifications: bool = False
     extended_agent_card: bool = False
+    usage: bool = False
+    """True if handlers report tokens and cost with ``ctx.usage``; the card then says where they are."""
     extensions: Sequence[AgentExtension] = ()
 
 

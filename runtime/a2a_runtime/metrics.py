@@ -8,6 +8,14 @@
 | ``a2a_runs_total`` | skill, end | runs of handlers; the end is a state, ``suspended``, ``released`` or ``replaced`` |
 | ``a2a_run_seconds`` | skill | their duration |
 | ``a2a_running_tasks`` | | tasks that run in this process |
+| ``a2a_tokens_total`` | skill, kind | tokens that handlers have reported, ``input`` and ``output`` |
+| ``a2a_cost_total`` | skill, currency | the cost that handlers have reported |
+| ``a2a_queue_seconds`` | skill | time from the last change of a task to the run that it has led to |
+| ``a2a_event_lag_seconds`` | | time from a status to its way to a reader of the stream |
+| ``a2a_refusals_total`` | reason | requests that were not admitted, or not processed now |
+| ``a2a_push_attempts_total`` | outcome | attempts of webhooks: ``delivered``, ``retry``, ``give_up`` |
+| ``a2a_push_backlog`` | | deliveries of webhooks in the store, due or not, at the last count |
+| ``a2a_notifier_connected`` | | 1 while notifications of other processes arrive, or there are none |
 | ``a2a_store_seconds`` | call | duration of store calls; ``mark_delivered``, ``retry`` and ``mark_failed`` are webhooks |
 | ``a2a_store_failures_total`` | call | store calls that have raised an error |
 | ``a2a_loop_lag_seconds`` | | how late the event loop was at its last sample |
@@ -23,11 +31,12 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
 MAX_SKILLS = 200
+MAX_CURRENCIES = 10
 OTHER = "other"
 NO_OPERATION = "none"
 """Operation of a request that is refused before it is parsed."""
@@ -36,6 +45,19 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Upper bounds of the buckets of histograms."""
 
 _LAG_INTERVAL = 1.0
+
+
+class Usage(Protocol):
+    """Tokens and cost of one report."""
+
+    @property
+    def input_tokens(self) -> int: ...  # noqa: D102
+    @property
+    def output_tokens(self) -> int: ...  # noqa: D102
+    @property
+    def cost(self) -> float: ...  # noqa: D102
+    @property
+    def currency(self) -> str: ...  # noqa: D102
 
 
 class Histogram:
@@ -63,6 +85,15 @@ class Metrics:
         self.request_seconds: dict[tuple[str, str], Histogram] = {}
         self.runs: Counter[tuple[str, str]] = Counter()
         self.run_seconds: dict[str, Histogram] = {}
+        self.queue_seconds: dict[str, Histogram] = {}
+        self.event_lag = Histogram()
+        self.refusals: Counter[str] = Counter()
+        self.push_outcomes: Counter[str] = Counter()
+        self.push_backlog = 0
+        self.is_notifier_connected: Callable[[], bool] = lambda: True
+        self.consuming_skills = set[str]()
+        self.tokens: Counter[tuple[str, str]] = Counter()
+        self.costs: dict[tuple[str, str], float] = {}
         self.store_seconds: dict[str, Histogram] = {}
         self.store_failures: Counter[str] = Counter()
         self.loop_lag_seconds = 0.0
@@ -81,6 +112,23 @@ class Metrics:
             skill = OTHER
         self.runs[skill, end] += 1
         self._find(self.run_seconds, skill).observe(seconds)
+
+    def record_queue(self, skill: str, seconds: float) -> None:
+        """Count the time from the last change of a task to the run that it has led to."""
+        if skill not in self.queue_seconds and len(self.queue_seconds) >= MAX_SKILLS:
+            skill = OTHER
+        self._find(self.queue_seconds, skill).observe(seconds)
+
+    def record_usage(self, skill: str, report: Usage) -> None:
+        """Count tokens and cost, as a handler has reported them."""
+        skill = skill if skill in self.consuming_skills or len(self.consuming_skills) < MAX_SKILLS else OTHER
+        self.consuming_skills.add(skill)
+        self.tokens[skill, "input"] += report.input_tokens
+        self.tokens[skill, "output"] += report.output_tokens
+        if report.cost:
+            currencies = {currency for _, currency in self.costs}
+            currency = report.currency if report.currency in currencies or len(currencies) < MAX_CURRENCIES else OTHER
+            self.costs[skill, currency] = self.costs.get((skill, currency), 0.0) + report.cost
 
     def record_store_call(self, call: str, seconds: float, *, has_failed: bool) -> None:
         """Count a call of the store."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +42,7 @@ from a2a_runtime.service.authorization import AuthorizingService
 from a2a_runtime.service.context import CallContext, ServiceDependencies
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import PREFIX, Settings
-from a2a_runtime.stores.base import ProbedStore, Store, StoreOptions
+from a2a_runtime.stores.base import CountedOutbox, ProbedStore, Store, StoreOptions
 from a2a_runtime.stores.factory import create_store, to_plain_url, validate_store
 from a2a_runtime.surface import Surface, collect_skills
 
@@ -61,6 +61,7 @@ OFF = "off"
 
 _UNAVAILABLE = "unavailable"
 _USE_ANOTHER = "use a store of a2a_runtime.stores: sqlite:///file or postgresql://…"
+_BACKLOG_SECONDS = 5.0
 _PROBE_TIMEOUT = 0.8
 """Probes respond within a second."""
 
@@ -169,7 +170,10 @@ class AgentRuntime:
         self._surfaces, self.skills = surfaces, collect_skills(surfaces, self._dependencies)
         self.on_skills_changed: Callable[[], None] = _ignore
         """Called after a source has changed its skills."""
-        options = EngineOptions(settings, clock, self.store.notifier(), self._http_client, is_worker, self.metrics)
+        notifier = self.store.notifier()
+        if self.metrics is not None and notifier is not None:
+            self.metrics.is_notifier_connected = lambda: bool(getattr(notifier, "is_connected", True))
+        options = EngineOptions(settings, clock, notifier, self._http_client, is_worker, self.metrics)
         self.engine = Engine(self.store, self.skills, options)
         dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher, settings)
         self.service = Service(dependencies)
@@ -186,10 +190,12 @@ class AgentRuntime:
         from a2a_runtime.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - imported only where there are webhooks
 
         signer = self._keys.build_webhook_signer() or skip_signing
-        options = SenderOptions(self._settings, self._push_surfaces, self.clock, signer, self._keys.secret_cipher)
+        options = SenderOptions(self._settings, self._push_surfaces, self.clock, signer, self._keys.secret_cipher, self.metrics)
         sender = await stack.enter_async_context(PushSender(self.store, self._http_client.client, options))
         self.engine.hub.add_listener(sender)
         self._has_push_sender = True
+        if self.metrics is not None and isinstance(self.store, CountedOutbox):
+            stack.callback(asyncio.create_task(_watch_backlog(self.metrics, self.store)).cancel)
 
     async def add(self, surface: Surface) -> None:
         """Run the skills of another surface from now on."""
@@ -317,6 +323,14 @@ def _check_task_ids(store: Store, surface: Surface) -> None:
                 f"{surface}: skill {skill_id!r} has answers='either', whose task has its id from the beginning, and {name} takes none; "
                 f"use answers='task', or {_USE_ANOTHER}"
             )
+
+
+async def _watch_backlog(metrics: Metrics, store: CountedOutbox) -> None:
+    """Count the deliveries in the outbox, for ever."""
+    while True:
+        with suppress(UnavailableError):  # the store logs its outages
+            metrics.push_backlog = await store.count_deliveries()
+        await asyncio.sleep(_BACKLOG_SECONDS)
 
 
 def _ignore() -> None:

@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 from litestar import Litestar
 from litestar.testing import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
+from a2a_contract.errors import PermissionDeniedError
+from a2a_contract.v1_0 import Message, Part, Role, TaskPushNotificationConfig
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Credentials
@@ -20,10 +23,15 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.metrics import MAX_SKILLS, OTHER, Metrics
 from a2a_runtime.settings import Settings
-from a2a_runtime.surface import Surface
+from a2a_runtime.stores.base import CountedOutbox, Store
+from a2a_runtime.stores.models import NewTask
+from a2a_runtime.surface import Limits, Surface
+
+pytestmark = pytest.mark.anyio
 
 DEPLOY = Path(__file__).parents[2] / "examples" / "deploy"
-CALLERS = 1000
+CALLERS = 10_000
+TASKS = 200
 
 
 class HeaderGate:
@@ -33,7 +41,10 @@ class HeaderGate:
 
     def admit(self, credentials: Credentials) -> Caller:
         """Admit every caller."""
-        return Caller(dict(credentials.scope["headers"]).get(b"x-name", b"unknown").decode())
+        name = dict(credentials.scope["headers"]).get(b"x-name", b"unknown").decode()
+        if name == "refused":
+            raise PermissionDeniedError
+        return Caller(name)
 
 
 def build_agent() -> Agent:
@@ -73,8 +84,12 @@ def send(client: TestClient[Litestar], skill: str = "echo", number: int = 0, **h
 
 def read_samples(client: TestClient[Litestar]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     """Read all samples, by name and labels."""
-    families = text_string_to_metric_families(client.get("/metrics").text)
-    return {(sample.name, frozenset(sample.labels.items())): sample.value for family in families for sample in family.samples}
+    return parse_samples(client.get("/metrics").text)
+
+
+def parse_samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Parse the text of Prometheus."""
+    return {(sample.name, frozenset(sample.labels.items())): sample.value for each in text_string_to_metric_families(text) for sample in each.samples}
 
 
 def test_metrics_are_off_by_default() -> None:
@@ -117,18 +132,61 @@ def test_the_form_is_the_clients_choice(client: TestClient[Litestar]) -> None:
     assert found == {"active_tasks": 0, "completed_tasks": 1, "failed_tasks": 0, "total_requests": 1}
 
 
-def test_no_label_grows_with_callers() -> None:
-    """A thousand callers with tasks of their own make no series more than one caller."""
-    surface = Surface(build_agent(), gate=HeaderGate())
-    with TestClient(create_app(surface, settings=Settings(metrics_path="/metrics"))) as client:
-        assert send(client, number=0, **{"x-name": "first"}) == 200
-        before = read_samples(client).keys()
+async def test_no_label_grows_with_callers() -> None:
+    """Ten thousand callers, some with tasks of their own, make no series more than one caller."""
+    app = create_app(Surface(build_agent(), gate=HeaderGate()), settings=Settings(metrics_path="/metrics"))
+    async with app.lifespan(), httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+
+        async def call(name: str, *, has_task: bool) -> None:
+            headers = {"a2a-version": "1.0", "x-name": name}
+            message = {"messageId": name, "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": {"skillId": "echo"}}
+            if has_task:
+                assert (await client.post("/message:send", json={"message": message}, headers=headers)).status_code == 200
+            assert (await client.get("/tasks/unknown", headers=headers)).status_code == 404
+
+        await call("first", has_task=True)
+        before = parse_samples((await client.get("/metrics")).text).keys()
         for number in range(CALLERS):
-            send(client, number=number, **{"x-name": f"caller-{number}"})
-        after = read_samples(client)
-        assert after.keys() == before
-        assert "caller-" not in client.get("/metrics").text
-        assert after["a2a_runs_total", frozenset({"skill": "echo", "end": "completed"}.items())] == CALLERS + 1
+            await call(f"caller-{number}", has_task=number < TASKS)
+        text = (await client.get("/metrics")).text
+    after = parse_samples(text)
+    assert after.keys() == before
+    assert "caller-" not in text
+    assert after["a2a_runs_total", frozenset({"skill": "echo", "end": "completed"}.items())] == TASKS + 1
+    read = frozenset({"operation": "GetTask", "dialect": "v1_0", "binding": "HTTP+JSON", "outcome": "TASK_NOT_FOUND"}.items())
+    assert after["a2a_requests_total", read] == CALLERS + 1
+
+
+def test_queue_time_lag_and_refusals_are_measured() -> None:
+    """Of every run, of the status updates of streams, and of callers that are not admitted."""
+    surface = Surface(build_agent(), gate=HeaderGate(), limits=Limits(streams=1))
+    with TestClient(create_app(surface, settings=Settings(metrics_path="/metrics"))) as client:
+        message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": {"skillId": "echo"}}
+        assert "completed" in client.post("/message:stream", json={"message": message}, headers={"a2a-version": "1.0"}).text.lower()
+        assert client.get("/tasks", headers={"a2a-version": "1.0", "x-name": "refused"}).status_code == 403
+        samples = read_samples(client)
+    assert samples["a2a_queue_seconds_count", frozenset({"skill": "echo"}.items())] == 1
+    assert samples["a2a_event_lag_seconds_count", frozenset()] >= 1
+    assert samples["a2a_refusals_total", frozenset({"reason": "PERMISSION_DENIED"}.items())] == 1
+    assert samples["a2a_notifier_connected", frozenset()] == 1
+
+
+async def test_the_backlog_of_webhooks_is_counted(store: Store) -> None:
+    """Deliveries that are in the store, also those that wait for their next attempt."""
+    assert isinstance(store, CountedOutbox)
+    await store.open()
+    try:
+        assert await store.count_deliveries() == 0
+        config = TaskPushNotificationConfig(id="c", task_id="t", url="https://receiver.example")
+        sent = Message(message_id="m", role=Role.USER, parts=[Part(text="x")])
+        scope = Caller("ada").task_scope("s")
+        await store.create_task(scope, NewTask("c-1", sent, "echo", "v1_0", wire_id="t", push_config=config))
+        assert await store.count_deliveries() == 1
+        (delivery,) = await store.claim_due(10)
+        assert await store.retry(delivery, 60)
+        assert await store.count_deliveries() == 1
+    finally:
+        await store.close()
 
 
 def test_skills_of_a_source_are_bounded() -> None:
@@ -144,8 +202,14 @@ def test_the_dashboard_and_the_alerts_read_metrics_that_exist(client: TestClient
     """Every name and label in an expression is one that is served; each rule has a severity and texts."""
     for number, skill in enumerate(("echo", "fail")):
         send(client, skill, number)
-    served = {name for name, _ in read_samples(client)} | {"a2a_store_failures_total"}
-    labels = {label for _, found in read_samples(client) for label, _ in found} | {"job", "instance"}
+    served = {name for name, _ in read_samples(client)} | {
+        "a2a_store_failures_total",
+        "a2a_tokens_total",
+        "a2a_cost_total",
+        "a2a_push_attempts_total",
+        "a2a_refusals_total",
+    }
+    labels = {label for _, found in read_samples(client) for label, _ in found} | {"job", "instance", "kind", "currency", "reason"}
     dashboard = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
     rules = [rule for group in yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"] for rule in group["rules"]]
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]] + [rule["expr"] for rule in rules]

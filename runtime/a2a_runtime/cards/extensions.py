@@ -6,14 +6,15 @@ push-config       the agent delivers notifications
 skill-selection   there are several skills to choose from
 auth-discovery    tokens of authorization servers are accepted, and the address of the metadata is known
 skill-schemas     a skill has a schema
+usage             handlers report what they consume
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from a2a_contract.extension_table import AUTH_DISCOVERY, IDEMPOTENCY, PUSH_CONFIG, RESUMPTION, SKILL_SCHEMAS, SKILL_SELECTION
-from a2a_contract.extensions import AuthDiscoveryParams, IdempotencyParams, PushConfigParams, ResumptionParams, SkillSelectionParams
+from a2a_contract.extension_table import AUTH_DISCOVERY, IDEMPOTENCY, PUSH_CONFIG, RESUMPTION, SKILL_SCHEMAS, SKILL_SELECTION, USAGE
+from a2a_contract.extensions import AuthDiscoveryParams, IdempotencyParams, PushConfigParams, ResumptionParams, SkillSelectionParams, UsageParams
 from a2a_contract.v1_0 import AgentExtension
 from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.execution.skill import ReplyKind
@@ -40,5 +41,7 @@ def build_extensions(surface: Surface, skills: Sequence[SkillDefinition], url: s
     if surface.authorization_servers and url and url.endswith(surface.path):
         metadata = url.removesuffix(surface.path) + METADATA_PATH + surface.path
         yield declare(AUTH_DISCOVERY, AuthDiscoveryParams(authorization_servers=[*surface.authorization_servers], resource_metadata=metadata))
+    if capabilities.usage:
+        yield declare(USAGE, UsageParams())
     if schemas := build_schemas_params([skill.contract for skill in skills if skill.contract], url):
         yield declare(SKILL_SCHEMAS, schemas)

@@ -129,6 +129,7 @@ class BegunHandler:
 
     def _build_message(self, result: object) -> Message:
         message = result if isinstance(result, Message) else self.context.reply(result)
+        message = self.context.describe_usage(message)
         return message.model_copy(update={"task_id": None, "context_id": message.context_id or self.context.context_id})
 
     async def _write_chunk(self, value: object) -> None:

@@ -22,6 +22,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json, to_jso
 
 from a2a_contract.base import JsonAny, JsonObject
 from a2a_contract.errors import UnsupportedOperationError
+from a2a_contract.extensions import Usage
 from a2a_contract.json_types import is_json_object
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task
@@ -33,6 +34,7 @@ from a2a_runtime.execution.incoming import Inbox
 from a2a_runtime.execution.questions import AuthorizationRequest, mark_question
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.signals import RunStopped, TaskEnded, TaskSuspended
+from a2a_runtime.execution.usage import DEFAULT_CURRENCY, UsageReport, add_usage, to_metadata
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
@@ -159,6 +161,8 @@ class Context:
 
     request: RequestInfo = EMPTY_REQUEST_INFO
     """The request without its message: metadata, media types that the caller accepts, active extensions."""
+    consumed: Usage | None = None
+    """The sum of what a handler without a task has reported."""
 
     def __init__(
         self, dependencies: RunDependencies, scope: TaskScope, caller: Caller, context_id: str, message: Message, view: SkillView = _FULL_VIEW
@@ -210,6 +214,12 @@ class Context:
         """Copy a message with the ids of this conversation and its task."""
         return message.model_copy(update={"task_id": self.task_id, "context_id": self.context_id})
 
+    def describe_usage(self, reply: Message) -> Message:
+        """Add what the handler has consumed to its reply, for one without a task."""
+        if self.consumed is None:
+            return reply
+        return reply.model_copy(update={"metadata": {**(reply.metadata or {}), **to_metadata(self.consumed)}})
+
     async def conversation(self, limit: int = 100) -> Sequence[Message]:
         """Read the newest messages of the conversation, oldest first, from all of its tasks whose skills the caller may use."""
         return await self._dependencies.store.load_conversation(self.scope, self.context_id, limit, self._view.hidden_skills)
@@ -228,6 +238,17 @@ class Context:
         if part.text is not None:
             return part.text.encode()
         return to_json(part.data)
+
+    def usage(self, *, input_tokens: int = 0, output_tokens: int = 0, cost: float = 0.0, currency: str = DEFAULT_CURRENCY) -> None:
+        """Report what the work has consumed. Reports are summed, over all runs of a task; they are in the metadata of the task, or of the reply."""
+        report = UsageReport(input_tokens, output_tokens, cost, currency)
+        report.check()
+        if self._dependencies.metrics is not None:
+            self._dependencies.metrics.record_usage(self._view.skill, report)
+        self._add_usage(report)
+
+    def _add_usage(self, report: UsageReport) -> None:
+        self.consumed = add_usage(self.consumed, report)
 
     def reply(self, *values: object) -> Message:
         """Build a message of the agent from texts, JSON, bytes and parts."""
@@ -275,6 +296,10 @@ class TaskContext(Context):
         """The time at which the run times out; ``None`` without a timeout."""
         clock = self._dependencies.clock
         return None if self._deadline == inf else to_datetime(clock.millis() + round((self._deadline - clock.monotonic()) * 1000))
+
+    def _add_usage(self, report: UsageReport) -> None:
+        super()._add_usage(report)
+        self._writer.add_usage(report)
 
     async def incoming(self) -> AsyncGenerator[Message, None]:
         """Yield the messages that are sent to the task while it runs, as they arrive, for as long as the handler asks for them.

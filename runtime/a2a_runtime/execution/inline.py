@@ -29,9 +29,9 @@ async def run_inline(skill: Skill, context: Context, clock: Clock) -> Message:
         async with asyncio.timeout(seconds):
             result = await call_handler(skill, context, _reject_chunk)
             reply = result if isinstance(result, Message) else context.reply(result)
-            return reply if reply.context_id else context.bind(reply)
+            return context.describe_usage(reply if reply.context_id else context.bind(reply))
     except TaskEnded as signal:
-        return signal.message
+        return context.describe_usage(signal.message)
     except Exception as error:  # the edge of a request: any exception of a handler
         log.exception("handler failed: skill %s", skill.id)
         raise InvalidAgentResponseError from error

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.extensions import Usage
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Artifact, Message
 from a2a_runtime.errors import ConcurrencyError, FencedError, StoreUnavailableError, TaskStateError
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.signals import RunStopped
+from a2a_runtime.execution.usage import UsageReport, add_usage, read_usage, to_metadata
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.stores.base import TaskStore
 from a2a_runtime.stores.models import ArtifactWrite, Deferral, LoggedEvent, ReplayRecord, StoredTask, TaskChange
@@ -43,6 +46,14 @@ class TaskWriter:
         self.complete_artifacts: set[str] = set()
         """Artifacts whose last chunk was yielded."""
         self._is_revoked = False
+        self._usage: Usage | None = None
+        """The sum that is not in the store yet."""
+        self._stored_usage: Usage | None = None
+
+    def add_usage(self, report: UsageReport) -> None:
+        """Add what the run has consumed to the sum of the task; the next write stores it."""
+        total = self._usage or self._stored_usage or read_usage(self.stored.task.model.metadata)
+        self._usage = add_usage(total, report)
 
     def revoke(self) -> None:
         """Refuse all writes of the handler from now on, also one that waits for the store; only ``finish`` and ``release`` remain."""
@@ -111,12 +122,16 @@ class TaskWriter:
                 return
             if not self.is_open or (by_handler and self._is_revoked):
                 raise RunStopped
+            if (usage := self._usage) is not None:
+                change = _add_metadata(change, to_metadata(usage))
             try:
                 events = (await self._store.update_task(self.stored.scope, self.stored.key, change)).events
             except StoreUnavailableError:
                 events = await self._retry_commit(change, by_handler=by_handler)
             except (FencedError, TaskNotFoundError, TaskStateError) as error:
                 raise self._close(error) from error
+            if usage is not None:
+                self._stored_usage, self._usage = usage, None if self._usage is usage else self._usage
             self.is_working = self.is_working or change.state is not None
             self.is_open = not (change.release_claim or change.state in TERMINAL)
             if events:
@@ -151,6 +166,12 @@ class TaskWriter:
         self.is_open = False
         log.info("run stopped: run %d of task %s: %s", self._epoch, self.stored.key, error)
         return RunStopped()
+
+
+def _add_metadata(change: TaskChange, metadata: JsonObject) -> TaskChange:
+    """Add metadata to the task of a change, and to its status event if it has one."""
+    event_metadata = {**(change.event_metadata or {}), **metadata} if change.state is not None else change.event_metadata
+    return replace(change, metadata={**(change.metadata or {}), **metadata}, event_metadata=event_metadata)
 
 
 async def cancel_suspended(store: TaskStore, hub: EventHub, stored: StoredTask) -> bool:

@@ -19,20 +19,22 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from contextvars import Token
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from litestar.config.cors import CORSConfig
 from litestar.enums import ScopeType
 from litestar.types import Receive, Scope, Send
+from pydantic_core import from_json
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding
 from a2a_contract.dialects import CANONICAL, DIALECTS, MESH
-from a2a_contract.errors import PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
+from a2a_contract.errors import AccessError, PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import CancelTaskRequest
@@ -57,7 +59,7 @@ from a2a_runtime.structs import struct
 from a2a_runtime.surface import Surface, find_lowest_limit
 
 if TYPE_CHECKING:
-    from a2a_runtime.metrics import Metrics
+    from a2a_runtime.metrics import Histogram, Metrics
 
 TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
 """Finds the dialect in which a task was created."""
@@ -70,6 +72,8 @@ log = logging.getLogger(__name__)
 _AUDIT_EVENTS = {UnauthenticatedError: "refused", PermissionDeniedError: "denied", RateLimitedError: "limited"}
 _NOT_STARTED = "The agent is not running: the lifespan of its app has not run; mount it with a2a_runtime.starlette.mount_agents, or run its lifespan"
 _DISCONNECTED = "disconnected"
+_STATUS_UPDATE = b'{"statusUpdate":'
+_REFUSALS = (AccessError, UnavailableError)
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _EMPTY_RESULTS = {ProtocolBinding.JSONRPC: b"null", ProtocolBinding.HTTP: b"{}"}
 """The result of an operation that has none; clients parse a document in every case."""
@@ -204,6 +208,8 @@ class Dispatcher:
             if self.metrics is not None:
                 outcome = _DISCONNECTED if is_disconnected else name_outcome(request.error)
                 seconds = time.perf_counter() - began
+                if request.error is not None and issubclass(request.error, _REFUSALS):
+                    self.metrics.refusals[outcome] += 1
                 self.metrics.record_request(request.operation, request.dialect, request.binding, outcome, seconds)
 
     async def _send_error(self, request: HttpRequest, error: Exception) -> None:
@@ -321,6 +327,8 @@ class Dispatcher:
         if self._streams[key] >= limit:
             raise RateLimitedError(f"There are {limit} open streams of this caller; close one")
         events = self._call_service(request, invocation)
+        if self.metrics is not None:
+            events = _measure_lag(events, self.metrics.event_lag, self._clock)
         if caller.expires_at is not None:
             request.interrupt.watch(wait_for_expiry(self._clock, caller.expires_at))
         self._streams[key] += 1
@@ -341,6 +349,17 @@ class Dispatcher:
         if binding.operation is CANCEL_TASK and isinstance(invocation.request, CancelTaskRequest):
             audit_cancel(request, invocation.context.caller, invocation.request.id)
         return self._operations[binding.dialect, binding.operation.service_method](invocation.request, invocation.context)
+
+
+async def _measure_lag(events: AsyncGenerator[Event[WireModel], None], lag: Histogram, clock: Clock) -> AsyncGenerator[Event[WireModel], None]:
+    """Measure how late the status updates of a stream are, by the clocks of both processes."""
+    async with aclosing(events):
+        async for event in events:
+            body = event.data.json
+            if body.startswith(_STATUS_UPDATE):
+                at = from_json(body)["statusUpdate"]["status"].get("timestamp")
+                lag.observe(max(0.0, clock.millis() / 1000 - datetime.fromisoformat(at).timestamp()) if at else 0.0)
+            yield event
 
 
 def list_extension_headers(request: HttpRequest, context: CallContext) -> list[Header]:

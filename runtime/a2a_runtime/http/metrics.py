@@ -47,7 +47,23 @@ class MetricsCollector(Collector):
         failures = CounterMetricFamily("a2a_store_failures", "Store calls that have raised an error.", labels=("call",))
         for call, number in tuple(metrics.store_failures.items()):
             failures.add_metric((call,), number)
-        yield from (requests, runs, failures)
+        tokens = CounterMetricFamily("a2a_tokens", "Tokens that handlers have reported.", labels=("skill", "kind"))
+        for kind, number in tuple(metrics.tokens.items()):
+            tokens.add_metric(kind, number)
+        costs = CounterMetricFamily("a2a_cost", "Cost that handlers have reported.", labels=("skill", "currency"))
+        for cost, amount in tuple(metrics.costs.items()):
+            costs.add_metric(cost, amount)
+        refusals = CounterMetricFamily("a2a_refusals", "Requests that were not admitted, or not processed now.", labels=("reason",))
+        for reason, number in tuple(metrics.refusals.items()):
+            refusals.add_metric((reason,), number)
+        pushes = CounterMetricFamily("a2a_push_attempts", "Attempts of webhooks.", labels=("outcome",))
+        for outcome, number in tuple(metrics.push_outcomes.items()):
+            pushes.add_metric((outcome,), number)
+        yield from (requests, runs, failures, tokens, costs, refusals, pushes)
+        yield _build_histogram("a2a_queue_seconds", "Time until a run.", ("skill",), _with_one_label(metrics.queue_seconds))
+        yield _build_histogram("a2a_event_lag_seconds", "Time from a status to its reader.", (), [((), metrics.event_lag)])
+        yield GaugeMetricFamily("a2a_push_backlog", "Deliveries of webhooks in the store.", metrics.push_backlog)
+        yield GaugeMetricFamily("a2a_notifier_connected", "1 while notifications arrive.", metrics.is_notifier_connected())
         yield _build_histogram("a2a_request_seconds", "Duration of requests.", ("operation", "binding"), metrics.request_seconds.items())
         yield _build_histogram("a2a_run_seconds", "Duration of runs.", ("skill",), _with_one_label(metrics.run_seconds))
         yield _build_histogram("a2a_store_seconds", "Duration of store calls.", ("call",), _with_one_label(metrics.store_seconds))

@@ -223,6 +223,7 @@ def _describe_agent(table: AgentTable, capabilities: CapabilitiesTable) -> Agent
             streaming=capabilities.streaming,
             push_notifications=capabilities.push_notifications,
             extended_agent_card=capabilities.extended_card,
+            usage=capabilities.usage,
             extensions=tuple(AgentExtension.model_validate(each.model_dump(exclude_none=True)) for each in capabilities.extensions or ()),
         ),
     )

@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
@@ -32,9 +32,13 @@ from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Outbox, TaskStore
 from a2a_runtime.stores.models import Delivery, TaskChange
 
+if TYPE_CHECKING:
+    from a2a_runtime.metrics import Metrics
+
 log = logging.getLogger(__name__)
 
 
+_OUTCOMES: Mapping[type, str] = {Delivered: "delivered", Retry: "retry", GiveUp: "give_up"}
 _MAX_BATCH = 32
 _IDLE_SECONDS = 0.05
 _LEASE_TIMEOUTS = 2.0
@@ -70,6 +74,7 @@ class SenderOptions:
     clock: Clock = SystemClock()  # noqa: RUF009  # without state
     sign: Signer = skip_signing
     cipher: SecretCipher = PlaintextCipher()  # noqa: RUF009  # without state
+    metrics: Metrics | None = None
 
 
 class PushSender:
@@ -175,6 +180,8 @@ class PushSender:
         return retry_policy.outcome_from_response(response, attempt, self._settings)
 
     async def _apply_outcome(self, delivery: Delivery, outcome: AttemptOutcome) -> None:
+        if self._options.metrics is not None:
+            self._options.metrics.push_outcomes[_OUTCOMES[type(outcome)]] += 1
         match outcome:
             case Delivered():
                 await self._store.mark_delivered(delivery)

@@ -13,6 +13,7 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.execution.context import ArtifactWriter, Context, TaskContext
 from a2a_runtime.execution.replay import RequestInfo
 from a2a_runtime.execution.signals import TaskEnded
+from a2a_runtime.execution.usage import DEFAULT_CURRENCY
 from a2a_runtime.skills.model import SkillModel
 from a2a_runtime.skills.schema import TypedSchema, attach_fields, extract_payload
 
@@ -70,6 +71,10 @@ class SkillContext:
         async with aclosing(self._task.incoming()) as messages:
             async for message in messages:
                 yield message
+
+    def usage(self, *, input_tokens: int = 0, output_tokens: int = 0, cost: float = 0.0, currency: str = DEFAULT_CURRENCY) -> None:
+        """Report what the work has consumed; see ``Context.usage``."""
+        self.untyped.usage(input_tokens=input_tokens, output_tokens=output_tokens, cost=cost, currency=currency)
 
     def artifact(self, name: str, *, description: str | None = None) -> ArtifactWriter:
         """Open an artifact besides the result."""

@@ -336,6 +336,15 @@ class Store(TaskStore, ContextStore, EventLog, RunStore, PushConfigStore, Outbox
 
 
 @runtime_checkable
+class CountedOutbox(Protocol):
+    """An outbox whose length metrics can tell."""
+
+    async def count_deliveries(self) -> int:
+        """Count the deliveries, due or not."""
+        ...
+
+
+@runtime_checkable
 class ProbedStore(Protocol):
     """A store that may be out of reach while the process runs."""
 

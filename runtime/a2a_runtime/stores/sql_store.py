@@ -308,6 +308,11 @@ class SqlStore(ABC):
         ordered = sorted(rows, key=itemgetter("id"))
         return [_to_delivery(row, tasks[str(row["key"])]) for row in ordered if str(row["key"]) in tasks]
 
+    async def count_deliveries(self) -> int:
+        """Count the deliveries in the outbox, due or not."""
+        (row,) = await self._fetch("count_deliveries")
+        return int(str(row["number"]))
+
     async def mark_delivered(self, delivery: Delivery) -> bool:
         """Remove a delivery from the outbox."""
         return bool(await self._execute("mark_delivered", id=delivery.id, attempts=delivery.attempts))

@@ -29,6 +29,7 @@ from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.bridges.pydantic_ai import HistoryLimits, PydanticAISource, from_pydantic_ai
 from a2a_runtime.bridges.pydantic_ai.history import trim_history
 from a2a_runtime.client import A2AClient, ClientOptions
+from a2a_runtime.execution.usage import read_usage
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
@@ -271,3 +272,19 @@ async def test_histories_keep_whole_turns_and_the_system_prompt() -> None:
     size = len(ModelMessagesTypeAdapter.dump_json(messages[-2:]))
     assert prompts([*trim_history(messages, HistoryLimits(size_bytes=size + 200))]) == ["three"]
     assert trim_history(messages, HistoryLimits(size_bytes=10)) == []
+
+
+async def test_what_a_model_consumes_is_on_the_task() -> None:
+    """Of every run of the agent, also of that before a question."""
+    deleted: list[str] = []
+    async with client_of(from_pydantic_ai(deleting_agent(deleted), id="files")) as client:
+        asked = await client.send("delete it")
+        assert isinstance(asked, Task)
+        before = read_usage(asked.metadata)
+        ended = await client.send({"delete_file": True}, task=asked)
+        assert isinstance(ended, Task)
+        after = read_usage(ended.metadata)
+    assert before
+    assert after
+    assert 0 < before.input_tokens < after.input_tokens
+    assert 0 < before.output_tokens < after.output_tokens

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from a2a_contract.extension_table import AUTH_DISCOVERY, EXTENSIONS, IDEMPOTENCY, PUSH_CONFIG, RESUMPTION, SKILL_SCHEMAS, SKILL_SELECTION
+from a2a_contract.extension_table import AUTH_DISCOVERY, EXTENSIONS, IDEMPOTENCY, PUSH_CONFIG, RESUMPTION, SKILL_SCHEMAS, SKILL_SELECTION, USAGE
 from a2a_contract.extensions import PushSignatures
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentExtension
 from a2a_runtime.agent import Agent, Capabilities
@@ -69,8 +69,9 @@ TOKENS = AuthGate(JwtAuthenticator(KeySet(), JwtValidation("https://id.example",
         (Surface(agent("one", "two", answers="message"), only=frozenset({"one"})), set()),
         (Surface(agent(answers="message"), gate=TOKENS), {AUTH_DISCOVERY}),
         (Surface(typed()), {IDEMPOTENCY, SKILL_SCHEMAS}),
+        (Surface(agent(answers="message", capabilities=Capabilities(streaming=False, usage=True))), {USAGE}),
     ],
-    ids=["nothing", "tasks", "streams", "webhooks", "two-skills", "one-of-two", "tokens", "typed"],
+    ids=["nothing", "tasks", "streams", "webhooks", "two-skills", "one-of-two", "tokens", "typed", "usage"],
 )
 def test_an_extension_is_declared_where_its_capability_is_on(surface: Surface, expected: set[Any]) -> None:
     """And nowhere else; its parameters are valid against its schema."""

@@ -35,7 +35,7 @@ from pydantic_ai.messages import (
     TextPartDelta,
     UserContent,
 )
-from pydantic_ai.run import AgentRunResultEvent
+from pydantic_ai.run import AgentRunResult, AgentRunResultEvent
 from pydantic_core import to_json
 
 from a2a_contract.base import JsonObject
@@ -172,7 +172,9 @@ class PydanticAISource(SkillSource):
                     async for item in items:
                         yield item
             if not self._can_stream:
-                yield to_turn(await self._agent.run(prompt, **options))
+                result = await self._agent.run(prompt, **options)
+                _report_usage(context, result)
+                yield to_turn(result)
         except UsageLimitExceeded as error:
             context.fail(f"The model has reached a limit: {error}")
 
@@ -185,6 +187,7 @@ class PydanticAISource(SkillSource):
                 async for event in events:
                     self._can_stream = True
                     if isinstance(event, AgentRunResultEvent):
+                        _report_usage(context, event.result)
                         yield to_turn(event.result)
                     elif text := await _report_event(context, event):
                         yield text
@@ -196,6 +199,12 @@ class PydanticAISource(SkillSource):
     async def _build_deps(self, context: SkillContext) -> object:
         deps = None if self._deps is None else self._deps(context)
         return await deps if inspect.isawaitable(deps) else deps
+
+
+def _report_usage(context: SkillContext, result: AgentRunResult[Any]) -> None:
+    """Report the tokens of a run, and its cost if the framework knows it."""
+    usage = result.usage
+    context.usage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=float(getattr(usage, "cost", None) or 0))
 
 
 async def _report_event(context: SkillContext, event: AgentStreamEvent) -> str:

@@ -242,6 +242,10 @@ class MemoryStore(MemoryTasks):
             claimed.append(Delivery(delivery_id, queue.attempts, queue.config, queue.dialect, event, queue.task.to_stored_task()))
         return claimed
 
+    async def count_deliveries(self) -> int:
+        """Count the deliveries in the outbox, due or not."""
+        return sum(len(queue.pending) for queue in self._pending_queues.values())
+
     async def mark_delivered(self, delivery: Delivery) -> bool:
         """Remove a delivery that has arrived or was dropped."""
         queue = self._find_claimed(delivery)

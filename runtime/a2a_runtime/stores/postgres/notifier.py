@@ -36,6 +36,8 @@ class PostgresNotifier:
         self._pending: set[str] = set()
         self._wake_up = asyncio.Event()
         self._outages = OutageLog("notifier", calm_seconds=0)
+        self.is_connected = False
+        """Set while notifications arrive."""
 
     def notify(self, keys: Iterable[str]) -> None:
         """Add the keys to the next notification."""
@@ -65,11 +67,13 @@ class PostgresNotifier:
             await connection.add_listener(CHANNEL, on_notify)
             connection.add_termination_listener(lambda _: self._wake_up.set())
             self._outages.on_success()
+            self.is_connected = True
             listener.on_reconnect()
             while not connection.is_closed():
                 await self._wait()
                 await self._send(connection)
         finally:
+            self.is_connected = False
             connection.terminate()
 
     async def _wait(self) -> None:

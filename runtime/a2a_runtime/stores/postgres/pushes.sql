@@ -76,3 +76,6 @@ WHERE o.id = :id AND o.attempts = :attempts AND c.task = o.task AND c.config_id 
 -- An event that another process is just writing may still become due; then it is tried, and given up, once more.
 DELETE FROM a2a_outbox o USING a2a_outbox first
 WHERE first.id = :id AND first.attempts = :attempts AND o.task = first.task AND o.config_id = first.config_id RETURNING o.id
+
+-- name: count_deliveries
+SELECT count(*) AS number FROM a2a_outbox

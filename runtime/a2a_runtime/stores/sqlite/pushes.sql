@@ -73,3 +73,6 @@ WHERE (task_key, config_id) = (SELECT task_key, config_id FROM outbox WHERE id =
 
 -- name: drop_deliveries
 DELETE FROM outbox WHERE (task_key, config_id) = (SELECT task_key, config_id FROM outbox WHERE id = :id AND attempts = :attempts) RETURNING id;
+
+-- name: count_deliveries
+SELECT count(*) AS number FROM outbox;
