@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import httpx
 import pytest
 import yaml
 from litestar import Litestar
@@ -135,26 +136,58 @@ def test_the_form_is_the_clients_choice(client: TestClient[Litestar]) -> None:
 async def test_no_label_grows_with_callers() -> None:
     """Ten thousand callers, some with tasks of their own, make no series more than one caller."""
     app = create_app(Surface(build_agent(), gate=HeaderGate()), settings=Settings(metrics_path="/metrics"))
-    async with app.lifespan(), httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
-
-        async def call(name: str, *, has_task: bool) -> None:
-            headers = {"a2a-version": "1.0", "x-name": name}
-            message = {"messageId": name, "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": {"skillId": "echo"}}
-            if has_task:
-                assert (await client.post("/message:send", json={"message": message}, headers=headers)).status_code == 200
-            assert (await client.get("/tasks/unknown", headers=headers)).status_code == 404
-
-        await call("first", has_task=True)
-        before = parse_samples((await client.get("/metrics")).text).keys()
+    async with app.lifespan():
+        assert await call(app, "/tasks/unknown", "first") == b"404"
+        assert await call(app, "/message:send", "first", build_message("echo")) == b"200"
+        before = await read_series(app, runs=1)
         for number in range(CALLERS):
-            await call(f"caller-{number}", has_task=number < TASKS)
-        text = (await client.get("/metrics")).text
-    after = parse_samples(text)
-    assert after.keys() == before
-    assert "caller-" not in text
+            assert await call(app, "/tasks/unknown", f"caller-{number}") == b"404"
+            if number < TASKS:
+                assert await call(app, "/message:send", f"caller-{number}", build_message("echo")) == b"200"
+        after = await read_series(app, runs=TASKS + 1)
+    assert after.keys() == before.keys()
+    assert "caller-" not in str(after)
     assert after["a2a_runs_total", frozenset({"skill": "echo", "end": "completed"}.items())] == TASKS + 1
     read = frozenset({"operation": "GetTask", "dialect": "v1_0", "binding": "HTTP+JSON", "outcome": "TASK_NOT_FOUND"}.items())
     assert after["a2a_requests_total", read] == CALLERS + 1
+
+
+async def call(app: Litestar, path: str, name: str, body: bytes = b"", *, wants_body: bool = False) -> bytes:
+    """Call an app as a server does, without a client, which would take longer; return the status, or the body."""
+    received: list[bytes] = []
+    headers = [(b"a2a-version", b"1.0"), (b"x-name", name.encode()), (b"content-type", b"application/json")]
+    scope: Any = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST" if body else "GET",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+    }
+    scope |= {"query_string": b"", "root_path": "", "headers": headers, "client": ("127.0.0.1", 1), "server": ("test", 80), "extensions": {}}
+
+    async def receive() -> Any:  # noqa: ANN401 - an event of ASGI
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send_event(event: Any) -> None:  # noqa: ANN401 - as above
+        received.append(event.get("body", b"") if wants_body else str(event.get("status", "")).encode())
+
+    await app(scope, receive, send_event)
+    return b"".join(received)
+
+
+async def read_series(app: Litestar, *, runs: int) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Read what callers could make grow, as soon as all runs are counted; calls of the store at an interval begin at any time."""
+    while True:
+        found = parse_samples((await call(app, "/metrics", "first", wants_body=True)).decode())
+        if found.get(("a2a_runs_total", frozenset({"skill": "echo", "end": "completed"}.items()))) == runs:
+            return {series: value for series, value in found.items() if not series[0].startswith("a2a_store_")}
+        await asyncio.sleep(0.01)
+
+
+def build_message(skill: str) -> bytes:
+    """Build a request with a message to a skill."""
+    return json.dumps({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": {"skillId": skill}}}).encode()
 
 
 def test_queue_time_lag_and_refusals_are_measured() -> None:

@@ -277,7 +277,7 @@ async def test_histories_keep_whole_turns_and_the_system_prompt() -> None:
 async def test_what_a_model_consumes_is_on_the_task() -> None:
     """Of every run of the agent, also of that before a question."""
     deleted: list[str] = []
-    async with client_of(from_pydantic_ai(deleting_agent(deleted), id="files")) as client:
+    async with client_of(from_pydantic_ai(deleting_agent(deleted))) as client:
         asked = await client.send("delete it")
         assert isinstance(asked, Task)
         before = read_usage(asked.metadata)
