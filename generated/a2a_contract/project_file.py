@@ -182,6 +182,8 @@ class CapabilitiesTable(ConfigTable):
     """Allow clients to register webhooks."""
     extended_card: bool = False
     """Serve an extended card to authenticated callers."""
+    usage: bool = False
+    """Handlers report tokens and cost with ctx.usage, and the card says so."""
     extensions: list[ExtensionTable] | None = None
     """Extensions of the protocol that the agent knows."""
 
