@@ -88,7 +88,7 @@ class CallClient:
             return error.failure
         raise AssertionError(f"no error: {result}")
 
-    async def stream(self, name: str, document: Json, metadata: Metadata | None = None, **options: float) -> AsyncIterator[tuple[int | None, Json]]:
+    async def stream(self, name: str, document: Json, metadata: Metadata | None = None, **options: Any) -> AsyncIterator[tuple[int | None, Json]]:  # noqa: ANN401 - as ``open``
         """Call a streaming method, and yield its messages with their numbers."""
         call, method = self.open(name, document, metadata, **options)
         try:
@@ -99,9 +99,9 @@ class CallClient:
         finally:
             call.cancel()
 
-    def open(self, name: str, document: Json, metadata: Metadata | None = None, **options: float) -> tuple[Any, Any]:
+    def open(self, name: str, document: Json, metadata: Metadata | None = None, *, package: str = "lf.a2a.v1", **options: float) -> tuple[Any, Any]:
         """Open a stream, and return it with its method."""
-        method = protobuf.METHODS[f"/lf.a2a.v1.A2AService/{name}"]
+        method = protobuf.METHODS[f"/{package}.A2AService/{name}"]
         data = write_message(method.request, json.dumps(document).encode())
         return self.channel.unary_stream(method.path)(data, metadata=self._join(metadata), **options), method
 
