@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import ssl
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,20 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 from integration.client.tls_proxy import Authority
+from integration.serve_command import run_serve, write_project
 
-SERVE = "from a2a_runtime.commands.serve import command; command()"
-PROJECT = """
+TABLES = """
 dialects = ["1.0"]
 surfaces = [{ path = "/", auth = "machines" }]
-
-[agent]
-name = "shouter"
-description = "Shouts."
-version = "1"
-
-[skills.shout]
-description = "Shouts."
-handler = "shouting:shout"
 
 [auth.machines]
 kind = "mutual-tls"
@@ -54,24 +41,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
     authority = Authority.at(folder)
     authority.server()
-    (folder / "a2a.toml").write_text(PROJECT)
-    (folder / "shouting.py").write_text("def shout(ctx):\n    return ctx.text.upper()\n")
+    write_project(folder, TABLES)
     with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
-    words = ("--port", str(port), "--ssl-certfile", "server.pem", "--ssl-ca-certs", "authority.pem")
-    server = subprocess.Popen([sys.executable, "-c", SERVE, *words], cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    try:
-        for _ in range(600):
-            try:
-                httpx.get(f"https://127.0.0.1:{port}/.well-known/agent-card.json", verify=authority.client(), trust_env=False)
-                break
-            except httpx.TransportError:
-                assert server.poll() is None
-                time.sleep(0.05)
-        yield Served(port, authority)
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait(20)
+        served = Served(int(free.getsockname()[1]), authority)
+    words = ("--port", str(served.port), "--ssl-certfile", "server.pem", "--ssl-ca-certs", "authority.pem")
+    with run_serve(folder, lambda: served.get_status(authority.client()), httpx.TransportError, *words):
+        yield served
 
 
 def test_a_certificate_names_the_caller(served: Served) -> None:

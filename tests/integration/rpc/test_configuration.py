@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import grpc
 import pytest
 from integration.grpc_overlay import call_unary, find_free_address
 from integration.outcome_agent import build_test_agent, serve_on_socket
+from integration.serve_command import build_command, run_serve, write_project
 
 from a2a_contract.v1_0 import AgentInterface, Task
 from a2a_runtime.app import create_app
@@ -25,19 +22,7 @@ from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
-SERVE = "from a2a_runtime.commands.serve import command; command()"
-PROJECT = """
-surfaces = [{ path = "/" }, { path = "/other" }]
-
-[agent]
-name = "shouter"
-description = "Shouts."
-version = "1"
-
-[skills.shout]
-description = "Shouts."
-handler = "shouting_rpc:shout"
-"""
+SURFACES = 'surfaces = [{ path = "/" }, { path = "/other" }]'
 SEND = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
 METHOD = "/lf.a2a.v1.A2AService/SendMessage"
 
@@ -45,14 +30,13 @@ METHOD = "/lf.a2a.v1.A2AService/SendMessage"
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Write a project with two surfaces."""
-    (tmp_path / "a2a.toml").write_text(PROJECT)
-    (tmp_path / "shouting_rpc.py").write_text("def shout(ctx):\n    return ctx.text.upper()\n")
+    write_project(tmp_path, SURFACES)
     return tmp_path
 
 
 def add_grpc(project: Path, lines: str) -> None:
     """Add a table ``[grpc]``."""
-    (project / "a2a.toml").write_text(f"{PROJECT}\n[grpc]\n{lines}\n")
+    write_project(project, f"{SURFACES}\n[grpc]\n{lines}")
 
 
 def test_a_project_has_a_port(project: Path) -> None:
@@ -93,27 +77,14 @@ def test_the_environment_overrides_the_address() -> None:
 
 def test_the_command_opens_the_port(project: Path) -> None:
     """``--grpc``; the agent answers there until the process is stopped, and a used port ends the start with its reason."""
-    (project / "a2a.toml").write_text(PROJECT.replace('surfaces = [{ path = "/" }, { path = "/other" }]', ""))
-    address, port = find_free_address(), find_free_address().partition(":")[2]
-    command = [sys.executable, "-c", SERVE, "--port", port, "--grpc", address]
-    server = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env={**os.environ})
-    try:
-        for _ in range(300):
-            try:
-                answer = call_unary(address, METHOD, SEND, {})
-                break
-            except grpc.RpcError:
-                assert server.poll() is None, server.communicate()[1]
-                time.sleep(0.05)
+    write_project(project, "")
+    address, (port, other) = find_free_address(), [find_free_address().partition(":")[2] for _ in range(2)]
+    with run_serve(project, lambda: call_unary(address, METHOD, SEND, {}), grpc.RpcError, "--port", port, "--grpc", address) as answer:
         assert answer["task"]["artifacts"][0]["parts"] == [{"text": "HI"}]
-        other = find_free_address().partition(":")[2]
-        second = subprocess.run([*command[:4], other, "--grpc", address], cwd=project, capture_output=True, text=True, check=False, timeout=60)
+        command = build_command("--port", other, "--grpc", address)
+        second = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=60)
         assert second.returncode == 2
         assert f"gRPC: {address} cannot be listened on" in second.stderr
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=20)
-    assert server.returncode == 0
 
 
 MQTT = AgentInterface(url="mqtts://broker.example/x", protocol_binding="https://example.org/mqtt", protocol_version="1.0")
