@@ -45,7 +45,7 @@ ResponseModel = TypeVar("ResponseModel", bound=WireModel)
 
 
 class ClientConnection(Protocol):
-    """Port: operations of one agent, as the client and its streams use them."""
+    """Port: operations of one agent, as the client and its streams use them. Typed results are those of ``execute``."""
 
     async def execute(self, operation: Operation, request: WireModel, idempotency_key: str | None = None) -> WireModel | None:
         """Run an operation and return its result, which may be empty."""
@@ -55,11 +55,11 @@ class ClientConnection(Protocol):
         self, operation: Operation, request: WireModel, response_type: type[ResponseModel], idempotency_key: str | None = None
     ) -> ResponseModel:
         """Run an operation and return its result, which has a type."""
-        ...
+        return require_result(operation, await self.execute(operation, request, idempotency_key), response_type)
 
     async def get_task(self, task_id: str) -> Task:
         """Read the current state of a task."""
-        ...
+        return await self.call(GET_TASK, GetTaskRequest(id=task_id), Task)
 
     async def get_card(self, *, refresh: bool = False) -> AgentCard:
         """Read the card."""
@@ -67,7 +67,7 @@ class ClientConnection(Protocol):
 
     async def get_extended_card(self) -> AgentCard:
         """Read the card for authenticated callers."""
-        ...
+        return await self.call(GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), AgentCard)
 
     async def fetch_document(self, url: str) -> bytes:
         """Read a document that the card names."""
@@ -100,7 +100,7 @@ class ClientConnection(Protocol):
         ...
 
 
-class AgentConnection:
+class AgentConnection(ClientConnection):
     """Requests to one agent over HTTP."""
 
     def __init__(self, transport: HttpTransport, card_resolver: CardResolver, options: ClientOptions, card_auth: CardAuth | None = None) -> None:
@@ -158,16 +158,6 @@ class AgentConnection:
             except (ConnectError, UnexpectedStatusError) as error:
                 if not _is_unserved(error) or not self._use_next(protocol, error, tried):
                     raise
-
-    async def call(
-        self, operation: Operation, request: WireModel, response_type: type[ResponseModel], idempotency_key: str | None = None
-    ) -> ResponseModel:
-        """Send a request and decode a response of a type."""
-        return require_result(operation, await self.execute(operation, request, idempotency_key), response_type)
-
-    async def get_task(self, task_id: str) -> Task:
-        """Read the current state of a task."""
-        return await self.call(GET_TASK, GetTaskRequest(id=task_id), Task)
 
     async def get_card(self, *, refresh: bool = False) -> AgentCard:
         """Read the card, from the cache until it expires."""
