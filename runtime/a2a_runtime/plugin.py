@@ -289,13 +289,13 @@ class A2APlugin(InitPlugin, CLIPlugin):
     @property
     def has_shared_store(self) -> bool:
         """Return whether several processes may use the store."""
-        store = self._settings.store if self._store is None else self._store
+        store = self.settings.store if self._store is None else self._store
         return store.partition(":")[0] in _SHARED_SCHEMES if isinstance(store, str) else store.notifier() is not None
 
     @property
     def counts_metrics(self) -> bool:
         """Return whether metrics are on."""
-        return self._settings.metrics_path != OFF
+        return self.settings.metrics_path != OFF
 
     def build_worker_runtime(self) -> AgentRuntime:
         """Build the runtime of a worker for these surfaces, with their store and settings, but without the app."""
