@@ -79,6 +79,6 @@ def _find_uri() -> str | None:
     """Find the URI of the extension in the package of the contract, without importing it."""
     spec = find_spec("a2a_contract")
     bundle = Path(spec.origin or "").parent / "schemas" / _BUNDLE if spec else None
-    data = parse(bundle.read_text(encoding="utf-8"))[0] if bundle and bundle.is_file() else {}
-    rows = keywords.members(data, "x-a2a-extensions") if isinstance(data, dict) else {}
-    return keywords.text(keywords.members(rows, _EXTENSION), "uri") or None
+    data = parse(bundle.read_text(encoding="utf-8"))[0] if bundle and bundle.is_file() else None
+    rows = keywords.members(data, "x-a2a-extensions") if isinstance(data, dict) else None
+    return keywords.text(rows.get(_EXTENSION), "uri") or None if rows else None

@@ -21,7 +21,7 @@ class SrsCardEndpoint(RestEndpoint):
         """Respond to a request."""
         if self.dispatcher.surface.effective_gate is None:
             raise MethodNotFoundError
-        request.scope.setdefault("path_params", {})  # the router for exact paths leaves it out
+        request.scope["path_params"] = {}  # the router for exact paths leaves them out
         await super().handle(request)
 
 
