@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -120,6 +123,13 @@ def test_a_broken_promise_is_found(fault_deck: BuildDeck, tmp_path: Path) -> Non
         fault_deck(APP, "memory")
     with pytest.raises(RuntimeError, match=r"(?s)the agent did not start; its log ends with:.*missing"):
         fault_deck("faults.deck_agent:missing", f"sqlite:///{tmp_path}/tasks.db").__enter__()
+
+
+def test_the_deck_is_a_plugin_of_pytest(tmp_path: Path) -> None:
+    """Its fixture is there as soon as the plugin is named."""
+    words = [sys.executable, "-m", "pytest", "-p", "a2a_runtime.testing.faults", "--fixtures", "-c", os.devnull, str(tmp_path)]
+    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False)
+    assert "fault_deck" in done.stdout, done.stderr
 
 
 @pytest.mark.soak

@@ -18,6 +18,8 @@ from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError, Ta
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
 from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.client import A2AClient
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.runtime import AgentRuntime
@@ -31,6 +33,7 @@ from a2a_runtime.stores.simple.reserved import PREFIX
 from a2a_runtime.stores.simple.restored import LOST
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import artifact_texts, run_agent
+from a2a_runtime.testing.asgi_transport import run_app
 from a2a_runtime.testing.dict_storage import DictStorage
 from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task, get_artifact_texts, load_task
 
@@ -364,6 +367,24 @@ async def test_surfaces_that_choose_task_ids_are_refused_at_start() -> None:
     runtime = AgentRuntime((Surface(mesh),), SimpleStore(DictStorage()), Settings(runs_on="workers"))
     with pytest.raises(UnsupportedStoreError, match=r"SimpleStore: no queue for workers"):
         await runtime.__aenter__()
+
+
+async def test_an_app_is_served_on_a_storage() -> None:
+    """Over HTTP: a task survives a restart of the app, and a list that the storage cannot make is refused as the protocol wants it."""
+    storage = Partly("delete_task")
+    agent = Agent("one", "does things", version="1")
+
+    @agent.skill(description="says it again")
+    async def echo(ctx: TaskContext) -> str:
+        return ctx.text
+
+    async with run_app(create_app(agent, store=SimpleStore(storage))) as transport, A2AClient("http://test", transport=transport) as client:
+        sent = await client.send("hello")
+        assert isinstance(sent, Task)
+        with pytest.raises(UnsupportedOperationError):
+            _ = [task async for task in client.list()]
+    async with run_app(create_app(agent, store=SimpleStore(storage))) as transport, A2AClient("http://test", transport=transport) as client:
+        assert artifact_texts(await client.get(sent)) == {"result": ["hello"]}
 
 
 async def test_a_bare_storage_is_refused_with_the_way_to_use_it() -> None:

@@ -159,9 +159,9 @@ class FaultDeck:
         self._run(load.start())
         try:
             for fault in faults:
-                self._run(load.wait_for_more(_TASKS_BETWEEN_FAULTS))
+                self._wait_for_more(load)
                 fault()
-            self._run(load.wait_for_more(_TASKS_BETWEEN_FAULTS))
+            self._wait_for_more(load)
         finally:
             self._run(load.stop())
         report = self._run(load.check())
@@ -169,6 +169,13 @@ class FaultDeck:
             listed = "\n".join((f"fault deck: {len(report.violations)} broken promises:", *report.violations[:20]))
             raise AssertionError(f"{listed}\nThe log ends with:\n{self.processes[0].read_log()}")
         return report
+
+    def _wait_for_more(self, load: Load) -> None:
+        try:
+            self._run(load.wait_for_more(_TASKS_BETWEEN_FAULTS))
+        except TimeoutError as error:
+            text = f"fault deck: the agent accepted no more tasks in {self._plan.end_seconds:g} s; its log ends with:"
+            raise AssertionError(f"{text}\n{self.processes[0].read_log()}") from error
 
     # Processes
 

@@ -114,7 +114,7 @@ class Load:
         if number % _CANCEL == 0:
             try:
                 canceled = await client.cancel(sent.id)
-            except TaskNotCancelableError:
+            except (TaskNotCancelableError, TaskNotFoundError):  # the check finds a task that is lost
                 return
             if State(canceled.status.state) is State.CANCELED:
                 self._confirmed.add(sent.id)
@@ -130,8 +130,8 @@ class Load:
                     self._streamed[stream.task_id] = seen
                 if stream.cursor is not None:
                     seen.append((int(stream.cursor), isinstance(event, Task)))
-        except UnavailableError:
-            if stream.task_id is None:
+        except (A2AClientError, A2AError):
+            if stream.task_id is None:  # not acknowledged; otherwise the check finds what is wrong with the task
                 raise
 
     async def check(self) -> LoadReport:

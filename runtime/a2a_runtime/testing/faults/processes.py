@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 _END_SECONDS = 60.0
 _POLL_SECONDS = 0.02
 _LOG_CHARACTERS = 3000
