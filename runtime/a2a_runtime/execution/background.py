@@ -24,6 +24,7 @@ class BackgroundTasks:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._tasks: set[asyncio.Task[object]] = set()
+        self._is_stopping = False
 
     def run_every(self, interval_seconds: float, function: Callable[[], Awaitable[object]]) -> None:
         """Call a function now and after every interval; an exception is logged and the next call is made all the same."""
@@ -36,6 +37,8 @@ class BackgroundTasks:
                     pass  # the store logs its outages
                 except Exception:  # the edge of a background task: the loop has to go on
                     log.exception("background task failed: %s, next attempt in %g s", function, interval_seconds)
+                if self._is_stopping:  # the driver of a database may lose a cancellation that comes together with its answer
+                    return
                 await self._clock.sleep(interval_seconds)
 
         self.start(run())
@@ -54,6 +57,7 @@ class BackgroundTasks:
 
     async def stop(self) -> None:
         """Cancel all tasks and wait until they are done."""
+        self._is_stopping = True
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
