@@ -133,9 +133,9 @@ def _get_base_dialect(dialect: Dialect) -> Dialect:
 def _describe_mismatch(card: AgentCard, pin: Pin) -> str:
     listed = ", ".join(f"{each.protocol_version or '?'} over {each.protocol_binding} at {each.url}" for each in card.supported_interfaces)
     pinned = ", ".join(filter(None, (pin.dialect, pin.transport and pin.transport.value)))
-    if any(each.protocol_binding.upper() == GRPC for each in card.supported_interfaces) and not is_grpc_installed():
-        pinned = f"{pinned}; for {GRPC.value}, {MISSING_EXTRA}" if pinned else pinned
     reason = f"the client is pinned to {pinned}" if pinned else "this client supports none of them"
+    if any(each.protocol_binding.upper() == GRPC for each in card.supported_interfaces) and not is_grpc_installed():
+        reason += f"; for {GRPC.value}, {MISSING_EXTRA}"
     return f"The agent offers {listed or 'no interface'}, and {reason}"
 
 

@@ -88,6 +88,35 @@ async def test_a_task_belongs_to_its_owner() -> None:
         assert (await client.call("CancelTask", {"id": task["id"]}, ADA))["status"]["state"] == "TASK_STATE_CANCELED"
 
 
+class TenantGate(NameGate):
+    """A gate whose callers have a tenant: that of their token, before a slash."""
+
+    def admit(self, credentials: Credentials) -> Caller:
+        """Return the caller."""
+        tenant, _, name = super().admit(credentials).subject.rpartition("/")
+        return Caller(name, tenant)
+
+
+@pytest.mark.requirement("1.0", "10c")
+async def test_tenants_never_meet() -> None:
+    """A tenant in a request has to be that of the caller; where callers have none, each tenant has tasks of its own."""
+    acme, other = {"authorization": "Bearer acme/ada"}, {"authorization": "Bearer other/ada"}
+    async with serve_agent(build_test_agent(), gate=TenantGate()) as client:
+        task = await client.send("x", metadata=acme)
+        for tenant in ("", "acme"):
+            assert (await client.call("GetTask", {"id": task["id"], "tenant": tenant}, acme))["id"] == task["id"]
+        assert (await client.fail("GetTask", {"id": task["id"]}, other)).code == "NOT_FOUND"
+        for metadata, tenant in ((acme, "other"), (other, "acme")):
+            failure = await client.fail("GetTask", {"id": task["id"], "tenant": tenant}, metadata)
+            assert failure.code in {"PERMISSION_DENIED", "NOT_FOUND"}
+            assert task["id"] not in str(failure)
+    async with serve_agent(build_test_agent()) as client:
+        task = (await client.call("SendMessage", {**build_send("x"), "tenant": "acme"}))["task"]
+        found = {tenant: (await client.call("ListTasks", {"tenant": tenant})).get("totalSize", 0) for tenant in ("acme", "other", "")}
+        assert found == {"acme": 1, "other": 0, "": 0}
+        assert (await client.fail("GetTask", {"id": task["id"], "tenant": "other"})).code == "NOT_FOUND"
+
+
 async def test_the_audit_log_has_calls(caplog: pytest.LogCaptureFixture) -> None:
     """With the method, the address of the client and the reason."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")

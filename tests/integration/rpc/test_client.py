@@ -11,6 +11,7 @@ from integration.rpc.calls import run_app
 from integration.rpc.test_calls import NameGate
 
 from a2a_contract.errors import (
+    A2AError,
     InvalidAgentResponseError,
     InvalidParamsError,
     TaskNotCancelableError,
@@ -23,6 +24,7 @@ from a2a_runtime.app import create_app
 from a2a_runtime.client import (
     GRPC,
     A2AClient,
+    A2AClientError,
     ClientOptions,
     ConnectError,
     Pin,
@@ -35,7 +37,7 @@ from a2a_runtime.client import (
 )
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.interfaces import GrpcOptions
-from a2a_runtime.surface import Surface
+from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
 pytestmark = pytest.mark.anyio
@@ -212,3 +214,13 @@ async def test_streams_have_cursors(address: str) -> None:
         assert stream.cursor == str(len(events))
         rest = [event async for event in client.subscribe(stream.task_id or "", cursor="1")]
         assert rest == events[1:]
+
+
+async def test_a_message_beyond_the_limit_of_the_agent_is_a_refusal_that_is_not_repeated() -> None:
+    """GRPC refuses it in its own words, which are in the error."""
+    options = GrpcOptions(find_free_address())
+    surface = Surface(build_test_agent(), grpc=options, limits=Limits(body_bytes=10_000))
+    async with run_app(create_app(surface, settings=FAST_SETTINGS)), A2AClient(f"grpc://{options.address}", timeout=20) as client:
+        with pytest.raises((A2AClientError, A2AError), match="larger than max"):
+            await client.send("x" * 20_000)
+        assert isinstance(await client.send("x"), Task)

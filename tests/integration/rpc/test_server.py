@@ -318,12 +318,63 @@ try:
     create_app(Surface(agent), grpc="127.0.0.1:50051")
 except ValueError as error:
     print(error)
+from a2a_contract.dialects import V1_0
+from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface
+from a2a_runtime.client import GRPC, Pin
+from a2a_runtime.client.protocols import choose_interfaces
+def choose(pin, *listed):
+    interfaces = [AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0") for url, binding in listed]
+    card = AgentCard(name="a", description="", version="1", capabilities=AgentCapabilities(), supported_interfaces=interfaces)
+    try:
+        print(choose_interfaces(card, V1_0, "http://a.example/card.json", pin)[0].url)
+    except Exception as error:
+        print(error)
+choose(Pin(), ("a.example:50051", "GRPC"), ("http://a.example", "JSONRPC"))
+choose(Pin(transport=GRPC), ("a.example:50051", "GRPC"), ("http://a.example", "JSONRPC"))
+choose(Pin(), ("a.example:50051", "GRPC"))
 """
 
 
 def test_without_the_extra_nothing_changes() -> None:
-    """And who asks for a port is told what to install."""
+    """And who asks for a port, as an agent or as a client, is told what to install; a client takes the next interface of the card."""
     output = subprocess.run([sys.executable, "-c", MISSING], capture_output=True, text=True, check=True).stdout
-    first, second = output.splitlines()
-    assert first == "without"
-    assert second.endswith("grpc: grpcio or protobuf is not installed; install the extra: pip install 'a2a-gen[grpc]'")
+    first, refused, chosen, *errors = output.splitlines()
+    assert (first, chosen) == ("without", "http://a.example")
+    assert "the client is pinned to GRPC" in errors[0]
+    for error in (refused, *errors):
+        assert error.endswith("grpcio or protobuf is not installed; install the extra: pip install 'a2a-gen[grpc]'")
+
+
+async def test_one_connection_has_so_many_calls() -> None:
+    """Others wait at their client until one has ended; another connection is not concerned."""
+    async with serve_agent(build_test_agent(), GrpcOptions(find_free_address(), calls_per_connection=1)) as client:
+        stream = client.stream("SendStreamingMessage", build_send("x", "wait"))
+        await anext(stream)
+        waiting = asyncio.create_task(client.send("x"))
+        async with CallClient(client.address, use_local_subchannel_pool=1) as other:
+            for _ in range(10):
+                await other.send("x")
+        assert not waiting.done()
+        await stream.aclose()
+        assert (await waiting)["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+async def test_idle_connections_are_closed() -> None:
+    """The client connects again with its next call."""
+    async with serve_agent(build_test_agent(), GrpcOptions(find_free_address(), idle_timeout=0.2)) as client, asyncio.timeout(30):
+        for _ in range(2):
+            await client.send("x")
+            while client.channel.get_state() is grpc.ChannelConnectivity.READY:
+                await client.channel.wait_for_state_change(grpc.ChannelConnectivity.READY)
+
+
+@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", bytes(1000), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 1000])
+async def test_what_is_no_http_2_is_closed(data: bytes) -> None:
+    """Without a word, and without harm to others."""
+    async with serve_agent(build_test_agent()) as client:
+        host, _, port = client.address.partition(":")
+        with socket.create_connection((host, int(port))) as connection:
+            connection.settimeout(30)
+            connection.sendall(data)
+            assert await asyncio.to_thread(read_to_end, connection)
+        await client.send("x")
