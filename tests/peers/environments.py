@@ -138,6 +138,8 @@ ENVIRONMENTS = {
     "a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "fastapi", "uvicorn"),
     "a2a-sdk-0.3.26": (f"{_SDK}==0.3.26", "fastapi", "uvicorn"),
     "mcp-mesh-3.8.0": ("mcp-mesh==3.8.0",),
+    # The oldest release of the framework that is bridged; the newest is in the environment of development.
+    "apcore-0.6.0": ("apcore==0.6.0",),
     # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
     "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
     # All that our wheel may ask for: tests select from it what an extra alone brings.
