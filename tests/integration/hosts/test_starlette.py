@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -17,9 +18,13 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
 
+from a2a_contract.errors import A2AError, InvalidParamsError, PermissionDeniedError, RateLimitedError, UnauthenticatedError, UnavailableError
+from a2a_contract.v0_3 import TransportProtocol
 from a2a_runtime.app import create_app
 from a2a_runtime.auth import Credentials, Identity, OpenGate, host_user
+from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, RetryPolicy
 from a2a_runtime.starlette import HostApp, mount_agents
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
@@ -113,6 +118,38 @@ def test_dependencies_of_fastapi_run_for_every_route(is_of_the_app: bool) -> Non
         assert "TASK_STATE_COMPLETED" in stream.text
         assert "/agent" not in str(client.get("/openapi.json", headers=HEADERS["ada"]).json()["paths"])
     assert len(ended) > len(paths)
+
+
+def refuse(x_number: Annotated[int, Header()]) -> None:
+    """Refuse a request with the status that it names."""
+    raise HTTPException(x_number, {"why": "a rule of the application"}, {"WWW-Authenticate": "Bearer", "Retry-After": "7"})
+
+
+REFUSALS = {"401": UnauthenticatedError, "403": PermissionDeniedError, "429": RateLimitedError, "503": UnavailableError, "none": InvalidParamsError}
+
+
+@pytest.mark.parametrize(("number", "error"), REFUSALS.items())
+@pytest.mark.parametrize("transport", [JSONRPC, HTTP_JSON])
+def test_errors_of_dependencies_are_those_of_the_application(number: str, error: type[A2AError], transport: TransportProtocol) -> None:
+    """In the form of FastAPI, whose handlers of exceptions apply; a client of the agent reads the status, in both bindings."""
+    app = FastAPI()
+    mount_agents(app, "/agent", Surface(build_agent(), gate=OpenGate()), settings=FAST_SETTINGS, dependencies=[Depends(refuse)])
+
+    @app.exception_handler(403)
+    async def forbid(_request: Request, _error: Exception) -> JSONResponse:
+        return JSONResponse({"page": "of the application"}, 403)
+
+    async def call(url: str) -> None:
+        options = ClientOptions(interface_url=url, pin=Pin(transport=transport), headers={"x-number": number}, retry_policy=RetryPolicy(attempts=1))
+        async with A2AClient(url, options=options) as client:
+            with pytest.raises(error):
+                await client.send("x")
+
+    with serve_on_socket(app) as client:
+        response = client.post("/agent", json={}, headers={"x-number": number})
+        assert response.headers.get("www-authenticate") == (None if number in {"none", "403"} else "Bearer")
+        assert response.json().keys() == ({"page"} if number == "403" else {"detail"})
+        asyncio.run(call(f"{client.base_url}/agent"))
 
 
 def test_dependencies_are_for_fastapi() -> None:
