@@ -163,6 +163,11 @@ ENVIRONMENTS = {
     "mesh-registry-3.7.1": ("@mcpmesh/cli-linux-x64@3.7.1",),
     "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1"),
     "a2a-js-0.3.14": ("@a2a-js/sdk@0.3.14", "express@5.2.1"),
+    # What only `make soak` needs: clients of agent frameworks.
+    "google-adk-2.13.0": ("google-adk[a2a]==2.13.0",),
+    "agent-framework-1.0.0b261022": ("agent-framework-a2a==1.0.0b261022",),
+    "strands-1.62.0": ("strands-agents[a2a]==1.62.0",),
+    "fasta2a-2.1.1": ("fasta2a==2.1.1", "httpx"),
     # What only `make bench` needs: the SDK with its databases, and servers as fast as ours.
     "rival-a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "a2a-sdk[sqlite,postgresql]==1.3.0", "fastapi", "uvicorn[standard]"),
     "rival-fasta2a-2.1.1": ("fasta2a==2.1.1", "uvicorn[standard]"),
