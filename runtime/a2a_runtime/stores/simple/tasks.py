@@ -11,6 +11,7 @@ A task that is not in memory comes from the storage, if it belongs to the caller
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -42,6 +43,8 @@ from a2a_runtime.stores.models import (
 from a2a_runtime.stores.simple import reserved
 from a2a_runtime.stores.simple.codec import StorageCalls, StorageCodec, to_store_error
 from a2a_runtime.stores.simple.restored import build_lost_message, build_memory_task, status_millis
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -94,6 +97,11 @@ class SimpleTasks(MemoryStore):
                 raise ConcurrencyError(f"{self._codec.name}.create_task returned task {task.id}, which is not new")
             self._find_idempotent_task(scope, new.idempotency_key)  # refuses another request under the key
             return CreateResult(found.to_stored_task(), is_new=False)
+        async with self._lock(_name_id(task.id)):  # a reader that finds the task in the storage must find it in memory too: it would fail it as lost
+            return await self._adopt(scope, new, task)
+
+    async def _adopt(self, scope: TaskScope, new: NewTask, task: Task) -> CreateResult:
+        """Write the owner of a new task to the storage, and put the task into memory."""
         self._created_at = created = max(self._created_at + 1, self._index.now_millis())  # the order of tasks, also within a millisecond
         facts = reserved.encode_facts(scope, new, created, sorted({*(task.metadata or {})} - {*new.metadata}))
         progress = reserved.encode_progress(1, 1, 0 if new.process is None else 1)
@@ -227,7 +235,7 @@ class SimpleTasks(MemoryStore):
         return self._index.find(scope, wire_id) or await self._finish(self._restore(scope, wire_id))
 
     async def _restore(self, scope: TaskScope, wire_id: str) -> MemoryTask | None:
-        async with self._lock(f"id {wire_id}"):
+        async with self._lock(_name_id(wire_id)):
             if (known := self._index.find(scope, wire_id)) is not None:
                 return known
             task = await self._load_stored(wire_id)
@@ -326,8 +334,17 @@ class SimpleTasks(MemoryStore):
         except Exception as error:  # the edge to code that knows none of our errors
             converted = to_store_error(error, f"{self._codec.name}.{name}")
             if isinstance(converted, StoreUnavailableError):
+                if not self._outages.is_open and not isinstance(error, OSError):
+                    log.warning(
+                        "store: an exception of %s.%s that is not one of its errors counts as an outage", self._codec.name, name, exc_info=error
+                    )
                 self._outages.on_failure(converted)
             raise converted from error
         if self._outages.is_open:
             self._outages.on_success()
         return result
+
+
+def _name_id(wire_id: str) -> str:
+    """Name the lock of an id, until there is a key."""
+    return f"id {wire_id}"

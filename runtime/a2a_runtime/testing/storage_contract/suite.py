@@ -119,7 +119,9 @@ class StorageContract:
         assert State(task.status.state) is State.SUBMITTED
         assert (message.task_id, message.context_id, message.parts[0].text) == (created.id, "c-1", "hello")
 
-    @pytest.mark.parametrize("task_id", ["nothing", str(uuid.UUID(int=0)), "'; --", "ü"], ids=["word", "uuid", "quote", "no ascii"])
+    @pytest.mark.parametrize(
+        "task_id", ["nothing", str(uuid.UUID(int=0)), "'; --", "ü", "x" * 300], ids=["word", "uuid", "quote", "no ascii", "long"]
+    )
     async def test_an_unknown_task_is_nothing(self, tested: TestedStorage, task_id: str) -> None:
         """An id of any form may come from a client."""
         assert await tested.find(task_id) is None
