@@ -36,7 +36,8 @@ from a2a_runtime.service.context import ProtocolBinding
 MISSING_SKILL = "Missing required parameter: metadata.skillId"
 TIMED_OUT = "Execution timed out"
 FAILED = "Module execution failed"
-OUTPUT_INVALID = "Output validation failed"
+_OF_THE_PIPELINE = ("Input validation failed", "Output validation failed")
+"""Texts of the executor's own validation. Once a module runs, its input has passed: then it is the output, or the input of a nested call."""
 APPROVAL_PENDING, CANCELLED, DENIED, SCHEMA_INVALID = "APPROVAL_PENDING", "EXECUTION_CANCELLED", "ACL_DENIED", "SCHEMA_VALIDATION_ERROR"
 
 _NOT_FOUND, _INVALID_INPUT, _EXECUTE = "MODULE_NOT_FOUND", "GENERAL_INVALID_INPUT", "MODULE_EXECUTE_ERROR"
@@ -90,12 +91,13 @@ def build_input_error(problems: Sequence[FieldProblem]) -> InvalidInputFieldsErr
     return error
 
 
-def to_protocol_error(error: BaseException, module_id: str) -> A2AError:
-    """Convert an exception of a module or of its executor; what callers do not read is logged."""
+def to_protocol_error(error: BaseException, module_id: str, *, is_running: bool = False) -> A2AError:
+    """Convert an exception of a module or of its executor, before its call or in it; what callers do not read is logged."""
     if isinstance(error, A2AError):
         return error
     code, text = (str(getattr(error, name, None) or "") for name in ("code", "message"))
-    if (found := _to_input_error(error, code, text)) is not None:
+    is_own = not (is_running and text.startswith(_OF_THE_PIPELINE))
+    if is_own and (found := _to_input_error(error, code, text)) is not None:
         return found
     if code == _NOT_FOUND:
         return _build_not_found(module_id)
@@ -110,8 +112,8 @@ def to_protocol_error(error: BaseException, module_id: str) -> A2AError:
 
 
 def _to_input_error(error: BaseException, code: str, text: str) -> A2AError | None:
-    """Convert an error of the input; ``None`` for any other, also of an output that does not match."""
-    if code == SCHEMA_INVALID and not text.startswith(OUTPUT_INVALID):
+    """Convert an error of the input; ``None`` for any other."""
+    if code == SCHEMA_INVALID:
         return build_input_error([*list_problems(getattr(error, "details", None))])
     if code == _INVALID_INPUT or any(each.__name__ == _INVALID_INPUT_CLASS for each in type(error).__mro__):
         return InvalidParamsError(_clean(text, FAILED), details={_TYPE: _INVALID_INPUT_CLASS})

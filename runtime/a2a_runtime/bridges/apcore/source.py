@@ -199,6 +199,6 @@ def _end_task(error: Exception, skill: SkillDescriptor, context: SkillContext) -
     """Build what ends a task after an error: its cancellation, or a failure with the error in the metadata of its message."""
     if getattr(error, "code", None) == errors.CANCELLED and context.is_cancelled:
         return asyncio.CancelledError()
-    found = errors.to_protocol_error(error, skill.id)
+    found = errors.to_protocol_error(error, skill.id, is_running=True)
     message = context.untyped.reply(found.message)
     return TaskEnded(State.FAILED, message.model_copy(update={"metadata": {"error": errors.to_error_object(found)}}))

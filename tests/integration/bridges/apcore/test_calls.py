@@ -18,6 +18,7 @@ from integration.bridges.apcore.world import (
     Module,
     Remember,
     Slow,
+    Total,
     apcore,
     apcore_errors,
     build_params,
@@ -181,6 +182,44 @@ async def test_an_input_that_does_not_match_becomes_no_task(agent: AgentUnderTes
     no_object = await agent.fail("math.add", "[1, 2]")
     assert no_object["code"] == -32602
     assert (await agent.rpc("tasks/list", {}))["result"]["tasks"] == []
+
+
+class WrongOutput(Module):
+    """Breaks its own promise."""
+
+    output_schema = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}  # noqa: RUF012
+
+    async def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
+        """Return something else."""
+        del inputs, context
+        return {"total": "secret"}
+
+
+class WrongTotal(WrongOutput):
+    """The same, with a model as its schema."""
+
+    output_schema: Any = Total
+
+
+@pytest.mark.requirement("apcore", "FR-ERR-008", "NFR-SEC-001")
+@pytest.mark.parametrize("module", [WrongOutput, WrongTotal])
+async def test_an_output_that_does_not_match_is_no_error_of_the_caller(module: type[Module]) -> None:
+    """Whatever the framework calls it: the input has passed before. The output stays in the log."""
+    async with run_agent(build_registry(math__add=module())) as agent:
+        task = await agent.call("math.add", {"number": 1})
+        assert (task["status"]["state"], read_status(task)) == ("failed", "Internal error")
+        assert task["status"]["message"]["metadata"]["error"]["code"] == -32603
+        assert "secret" not in str(task)
+
+
+@pytest.mark.requirement("apcore", "FR-ERR-002")
+async def test_a_module_may_refuse_its_input_itself() -> None:
+    """With fields, as its schema does."""
+    problems = [{"path": "/city", "keyword": "unknown", "message": "no such city"}]
+    async with run_agent(build_registry(error__raise=Broken(apcore_errors.SchemaValidationError("unknown city", problems)))) as agent:
+        error = (await agent.call("error.raise", {"number": 1}))["status"]["message"]["metadata"]["error"]
+        assert (error["code"], error["data"]["type"]) == (-32602, "SchemaValidationError")
+        assert error["data"]["errors"] == [{"field": "city", "code": "unknown", "message": "no such city"}]
 
 
 def build_limits() -> list[Exception]:
