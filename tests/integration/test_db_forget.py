@@ -132,7 +132,7 @@ def test_it_asks_before(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-def test_an_agent_that_runs_on_the_file_is_named(url: str) -> None:
+def test_an_agent_on_the_file_is_in_the_message(url: str) -> None:
     """The rows are deleted, and the message says how the bytes go."""
     path = Path(url.removeprefix("sqlite:///"))
     lock = FileLock(path)

@@ -1,8 +1,9 @@
-"""What a stranger sees first: the package page, pages for coding agents, the release workflow, the version."""
+"""The first impression: the package page, pages for coding agents, the release workflow, the version."""
 
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import tomllib
 
@@ -12,8 +13,6 @@ from peers.environments import interpreter
 from style.agent_pages import render_pages
 from style.release_version import find_problems, read_changelog_version, read_package_version
 from style.source_files import ROOT
-
-from hatch_build import make_links_absolute
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
@@ -43,7 +42,7 @@ def test_pages_of_the_community_are_there() -> None:
 def test_links_of_the_package_page_lead_somewhere() -> None:
     """They are absolute, below the tag of the version, and their files exist here."""
     base = f"{PROJECT['urls']['Repository']}/blob/v{read_package_version()}"
-    page = make_links_absolute((ROOT / "README.md").read_text(encoding="utf-8"), base)
+    page = runpy.run_path(str(ROOT / "hatch_build.py"))["make_links_absolute"]((ROOT / "README.md").read_text(encoding="utf-8"), base)
     links = re.findall(r"\]\(([^)\s]+)\)", page)
     own = [link.removeprefix(f"{base}/").partition("#")[0] for link in links if link.startswith(f"{base}/")]
     assert len(own) > 10

@@ -34,7 +34,7 @@ def load_plugin(name: str) -> tuple[A2APlugin | None, list[Diagnosis]]:
         return None, [warn("app", f"{name}: no Litestar app with an A2APlugin; its store and card are not looked at", "name the Litestar app inside")]
     skills = sum(len(surface.agent.skills) for surface in plugin.surfaces)
     listed = ", ".join(f"{each.agent.name} at {each.path or '/'}" for each in plugin.surfaces)
-    return plugin, [is_fine("app", f"{name}: {listed}; {skills} skills")]
+    return plugin, [is_fine("app", f"{name}: {listed}; skills: {skills}")]
 
 
 def check_generated_code(folder: Path) -> Iterator[Diagnosis]:

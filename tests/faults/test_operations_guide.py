@@ -1,0 +1,100 @@
+"""The guide to operations: its commands run as they stand, with our own Postgres in the place of the machine's."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import click
+import pytest
+from peers.environments import interpreter
+from style.source_files import ROOT
+
+from a2a_gen.commands.cli import cli
+from a2a_runtime.testing.embedded_postgres import PostgresServer
+
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+SCRIPT = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+PORTS = ("8000", "8001", "8080", "8090")
+PRELUDE = """set -eu
+trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
+systemctl() {{ echo "$1" > {control}; cat {answer} > /dev/null; }}
+"""
+
+
+def replace_ports(script: str, store: str) -> str:
+    """Give a script free ports, and the address of a store."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in PORTS]
+        ports = {port: str(each.getsockname()[1]) for port, each in zip(PORTS, sockets, strict=True)}
+    script = re.sub(r"\b(8000|8001|8080|8090)\b", lambda found: ports[found[1]], script)
+    return script.replace("postgresql://agent@127.0.0.1/agent", store)
+
+
+def test_the_commands_of_the_guide_are_commands(tmp_path: Path) -> None:
+    """The shell reads all of them, and each of ours has the options that it is given."""
+    (tmp_path / "script").write_text(SCRIPT)
+    assert subprocess.run(["/bin/sh", "-n", str(tmp_path / "script")], check=False).returncode == 0
+    lines = re.findall(r"a2a-gen ([a-z].*?)(?: &&| \|\||;| >| 2>| &|\)|$)", SCRIPT, re.MULTILINE)
+    assert len(lines) > 15
+    for line in lines:
+        words = [word.strip("'\"") for word in re.findall(r"'[^']*'|\"[^\"]*\"|\S+", line)]
+        command: click.Command | None = cli
+        while isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), words.pop(0))
+        assert command is not None, line
+        command.make_parser(click.Context(command)).parse_args(words)
+
+
+@pytest.mark.soak
+@pytest.mark.peer
+def test_the_guide_runs(tmp_path: Path) -> None:
+    """From the first command to the last: deployment, restart under load, outage, upgrade, new keys."""
+    control, answer = tmp_path / "control", tmp_path / "answer"
+    os.mkfifo(control)
+    os.mkfifo(answer)
+    with PostgresServer() as postgres:
+
+        def obey() -> None:
+            while (order := control.read_text().strip()) != "end":
+                postgres.stop() if order == "stop" else postgres.restart()
+                answer.write_text("done\n")
+
+        operator = threading.Thread(target=obey, daemon=True)
+        operator.start()
+        caddy = interpreter("deployment-tools").with_name("caddy")
+        (tmp_path / "bin").mkdir()
+        shutil.copy(caddy, tmp_path / "bin" / "caddy")
+        folders = (tmp_path / "bin", Path(sys.executable).parent)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("A2A_")}
+        environment |= {
+            "PATH": os.pathsep.join([*map(str, folders), os.environ["PATH"]]),
+            "XDG_DATA_HOME": str(tmp_path),
+            "XDG_CONFIG_HOME": str(tmp_path),
+            "CADDY_ADMIN": "127.0.0.1:0",
+        }
+        script = PRELUDE.format(control=control, answer=answer) + replace_ports(SCRIPT, postgres.url)
+        (tmp_path / "guide").write_text(script)
+        log = (tmp_path / "guide.log").open("w+")
+        process = subprocess.Popen(["/bin/bash", tmp_path / "guide"], cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True)
+        try:
+            process.wait(timeout=600)
+        finally:
+            with suppress(ProcessLookupError):  # what is left of the commands
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            log.close()
+            control.write_text("end\n")
+            operator.join(30)
+        output = (tmp_path / "guide.log").read_text()
+        logs = "\n".join(f"--- {path.name}\n{path.read_text()[-3000:]}" for path in sorted((tmp_path / "hello").glob("*.log")))
+        assert process.returncode == 0, f"{output[-5000:]}\n{logs}"
+        assert "outage" in output
