@@ -83,7 +83,7 @@ def shrink_unsound(old: dict[str, Json], new: dict[str, Json], document: Json) -
     """Cut what a pair does not need to be no error, although the document is refused."""
 
     def is_unsound(one: dict[str, Json], other: dict[str, Json]) -> bool:
-        if "$defs" not in one or "$defs" not in other:
+        if not all(isinstance(names, dict) and {"one", "two"} <= names.keys() for names in (one.get("$defs"), other.get("$defs"))):
             return False
         try:
             for each in (one, other):

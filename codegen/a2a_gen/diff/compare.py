@@ -35,9 +35,8 @@ _COMPARED_ANNOTATIONS = frozenset({"default", "deprecated", "discriminator"})
 # Their members are names or values, so that "title" below them is no annotation.
 _NAMING_KEYWORDS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies", "enum", "required", "type"})
 # A part of these that accepts more documents can make the whole accept fewer, or lets documents mix the parts.
-_NOT_MONOTONE = frozenset(
-    {"allOf", "contains", "dependencies", "dependentSchemas", "if", "not", "oneOf", "unevaluatedItems", "unevaluatedProperties"}
-)
+NOT_MONOTONE = frozenset({"contains", "dependencies", "dependentSchemas", "if", "not", "oneOf", "unevaluatedItems", "unevaluatedProperties"})
+_MIXING = NOT_MONOTONE | {"allOf"}
 _UNORDERED_KEYWORDS = frozenset({"required", "enum", "type"})
 
 
@@ -73,7 +72,7 @@ class SchemaEquality:
 
     def find_references(self, old: SchemaLocation, new: SchemaLocation) -> list[tuple[SchemaLocation, SchemaLocation]] | None:
         """Return what two schemas of equal text refer to, if they grow and shrink with that; ``None`` for all others."""
-        if self._has_scopes or any(not _NOT_MONOTONE.isdisjoint(schema.members) for schema in iter_schemas(new.data)):
+        if self._has_scopes or any(not _MIXING.isdisjoint(schema.members) for schema in iter_schemas(new.data)):
             return None
         references: list[tuple[SchemaLocation, SchemaLocation]] = []
         return references if self._is_equal_at(old, new, references) else None
