@@ -33,7 +33,7 @@ from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
 from a2a_runtime.testing.skill_source import FunctionSource
-from a2a_runtime.typed_client.client import Progress
+from a2a_runtime.typed_client.conversation import Progress
 from a2a_runtime.typed_client.errors import FailedError, InputRequiredError
 from a2a_runtime.typed_client.results import PendingQuestion
 
