@@ -55,7 +55,7 @@ from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, OFF, AgentRuntime, ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.factory import try_store
+from a2a_runtime.stores.factory import to_plain_url, try_store
 from a2a_runtime.surface import RouteOptions, Surface
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
     def has_shared_store(self) -> bool:
         """Return whether several processes may use the store."""
         store = self.settings.store if self._store is None else self._store
-        return store.partition(":")[0] in _SHARED_SCHEMES if isinstance(store, str) else store.notifier() is not None
+        return to_plain_url(store).partition(":")[0] in _SHARED_SCHEMES if isinstance(store, str) else store.notifier() is not None
 
     @property
     def counts_metrics(self) -> bool:

@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -16,50 +15,24 @@ import pytest
 
 from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
-from a2a_runtime.agent import Agent
-from a2a_runtime.app import create_app
-from a2a_runtime.client import A2AClient
-from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
+from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.errors import StoreInUseError, StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.runtime import AgentRuntime
-from a2a_runtime.settings import Settings
-from a2a_runtime.stores import validate_store
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange, TaskQuery
 from a2a_runtime.stores.simple import ConcurrencyError, SimpleStore, TaskState
-from a2a_runtime.stores.simple.codec import OPTIONAL, REQUIRED
+from a2a_runtime.stores.simple.codec import OPTIONAL
 from a2a_runtime.stores.simple.exclusive import PROCESS_CONTEXT, ProcessRecord
 from a2a_runtime.stores.simple.reserved import PREFIX
 from a2a_runtime.stores.simple.restored import LOST
-from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import artifact_texts, run_agent
-from a2a_runtime.testing.asgi_transport import run_app
 from a2a_runtime.testing.dict_storage import DictStorage
 from a2a_runtime.testing.store_contract.case import SCOPE, append_artifact, build_new_task, create_task, get_artifact_texts, load_task
+
+from .storages import Partly, opened
 
 pytestmark = pytest.mark.anyio
 
 KEY = IdempotencyKey("key-1", b"hash-1")
-
-
-class Partly:
-    """A storage with some of the methods of another."""
-
-    def __init__(self, *names: str) -> None:
-        self.whole = DictStorage()
-        for name in (*REQUIRED, *names):
-            setattr(self, name, getattr(self.whole, name))
-
-
-@asynccontextmanager
-async def opened(storage: object) -> AsyncIterator[SimpleStore]:
-    """Open a store on a storage."""
-    store = SimpleStore(storage)
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
 
 
 async def stored_metadata(storage: DictStorage, task_id: str) -> dict[str, object]:
@@ -364,52 +337,3 @@ async def test_a_second_process_is_refused() -> None:
     async with opened(storage):
         found = ProcessRecord(**(await storage.load_context(PROCESS_CONTEXT)))  # type: ignore[arg-type]
         assert found.pid == os.getpid()
-
-
-async def test_surfaces_that_choose_task_ids_are_refused_at_start() -> None:
-    """The mesh dialect, and skills that decide in each call; workers too."""
-    agent = Agent("one", "does things", version="1")
-
-    @agent.skill(description="does", answers="either")
-    async def decide(_ctx: TaskContext) -> str:
-        return "done"
-
-    mesh = Agent("two", "does things", version="1")
-
-    @mesh.skill(description="does")
-    async def work(_ctx: TaskContext) -> str:
-        return "done"
-
-    with pytest.raises(UnsupportedStoreError, match=r"decide.*answers='either'.*use answers='task'"):
-        AgentRuntime((Surface(agent),), SimpleStore(DictStorage()), Settings())
-    with pytest.raises(UnsupportedStoreError, match=r"mesh dialect choose the ids"):
-        AgentRuntime((Surface(mesh, dialects=("mesh",)),), SimpleStore(DictStorage()), Settings())
-    runtime = AgentRuntime((Surface(mesh),), SimpleStore(DictStorage()), Settings(runs_on="workers"))
-    with pytest.raises(UnsupportedStoreError, match=r"SimpleStore: no queue for workers"):
-        await runtime.__aenter__()
-
-
-async def test_an_app_is_served_on_a_storage() -> None:
-    """Over HTTP: a task survives a restart of the app, and a list that the storage cannot make is refused as the protocol wants it."""
-    storage = Partly("delete_task")
-    agent = Agent("one", "does things", version="1")
-
-    @agent.skill(description="says it again")
-    async def echo(ctx: TaskContext) -> str:
-        return ctx.text
-
-    async with run_app(create_app(agent, store=SimpleStore(storage))) as transport, A2AClient("http://test", transport=transport) as client:
-        sent = await client.send("hello")
-        assert isinstance(sent, Task)
-        with pytest.raises(UnsupportedOperationError):
-            _ = [task async for task in client.list()]
-    async with run_app(create_app(agent, store=SimpleStore(storage))) as transport, A2AClient("http://test", transport=transport) as client:
-        assert artifact_texts(await client.get(sent)) == {"result": ["hello"]}
-
-
-async def test_a_bare_storage_is_refused_with_the_way_to_use_it() -> None:
-    """And an object without the three methods is no storage."""
-    with pytest.raises(UnsupportedStoreError, match=r"DictStorage: not a store; wrap it, SimpleStore\(DictStorage\(…\)\)"):
-        validate_store(DictStorage())
-    with pytest.raises(UnsupportedStoreError, match=r"Task: not a storage; add load_task, create_task, update_task"):
-        SimpleStore(Task.model_construct())

@@ -1,0 +1,30 @@
+"""Storages for tests of the simple store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from a2a_runtime.stores.simple import SimpleStore
+from a2a_runtime.stores.simple.codec import REQUIRED
+from a2a_runtime.testing.dict_storage import DictStorage
+
+
+class Partly:
+    """A storage with some of the methods of another."""
+
+    def __init__(self, *names: str) -> None:
+        self.whole = DictStorage()
+        for name in (*REQUIRED, *names):
+            setattr(self, name, getattr(self.whole, name))
+
+
+@asynccontextmanager
+async def opened(storage: object) -> AsyncIterator[SimpleStore]:
+    """Open a store on a storage."""
+    store = SimpleStore(storage)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()

@@ -1,0 +1,87 @@
+"""The start of an agent on a storage: what is refused, and an app over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_contract.errors import UnsupportedOperationError
+from a2a_contract.v1_0 import Task
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.auth.gate import OpenGate
+from a2a_runtime.client import A2AClient
+from a2a_runtime.errors import UnsupportedStoreError
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores import validate_store
+from a2a_runtime.stores.simple import SimpleStore
+from a2a_runtime.surface import Surface
+from a2a_runtime.testing.agent import artifact_texts
+from a2a_runtime.testing.asgi_transport import run_app
+from a2a_runtime.testing.dict_storage import DictStorage
+
+from .storages import Partly
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_surfaces_that_choose_task_ids_are_refused_at_start() -> None:
+    """The mesh dialect, and skills that decide in each call; workers too."""
+    agent = Agent("one", "does things", version="1")
+
+    @agent.skill(description="does", answers="either")
+    async def decide(_ctx: TaskContext) -> str:
+        return "done"
+
+    mesh = Agent("two", "does things", version="1")
+
+    @mesh.skill(description="does")
+    async def work(_ctx: TaskContext) -> str:
+        return "done"
+
+    with pytest.raises(UnsupportedStoreError, match=r"decide.*answers='either'.*use answers='task'"):
+        AgentRuntime((Surface(agent),), SimpleStore(DictStorage()), Settings())
+    with pytest.raises(UnsupportedStoreError, match=r"mesh dialect choose the ids"):
+        AgentRuntime((Surface(mesh, dialects=("mesh",)),), SimpleStore(DictStorage()), Settings())
+    runtime = AgentRuntime((Surface(mesh),), SimpleStore(DictStorage()), Settings(runs_on="workers"))
+    with pytest.raises(UnsupportedStoreError, match=r"SimpleStore: no queue for workers"):
+        await runtime.__aenter__()
+
+
+async def test_an_app_is_served_on_a_storage() -> None:
+    """Over HTTP: a task survives a restart of the app, and a list that the storage cannot make is refused as the protocol wants it."""
+    storage = Partly("delete_task")
+    agent = Agent("one", "does things", version="1")
+
+    @agent.skill(description="says it again")
+    async def echo(ctx: TaskContext) -> str:
+        return ctx.text
+
+    async with run_app(create_app(agent, store=SimpleStore(storage))) as transport, A2AClient("http://test", transport=transport) as client:
+        sent = await client.send("hello")
+        assert isinstance(sent, Task)
+        with pytest.raises(UnsupportedOperationError):
+            _ = [task async for task in client.list()]
+    async with run_app(create_app(agent, store=SimpleStore(storage))) as transport, A2AClient("http://test", transport=transport) as client:
+        assert artifact_texts(await client.get(sent)) == {"result": ["hello"]}
+
+
+async def test_a_bare_storage_is_refused_with_the_way_to_use_it() -> None:
+    """And an object without the three methods is no storage."""
+    with pytest.raises(UnsupportedStoreError, match=r"DictStorage: not a store; wrap it, SimpleStore\(DictStorage\(…\)\)"):
+        validate_store(DictStorage())
+    with pytest.raises(UnsupportedStoreError, match=r"Task: not a storage; add load_task, create_task, update_task"):
+        SimpleStore(Task.model_construct())
+
+
+@pytest.mark.parametrize(
+    ("store", "is_shared"),
+    [("postgresql+asyncpg://user@host/db", True), ("sqlite+aiosqlite:///tasks.db", False), (SimpleStore(DictStorage()), False)],
+    ids=["postgres of SQLAlchemy", "sqlite of SQLAlchemy", "storage"],
+)
+def test_several_processes_need_a_store_that_they_share(store: SimpleStore | str, is_shared: bool) -> None:  # noqa: FBT001 - a parameter of pytest
+    """`a2a-gen serve --workers` is refused on a storage."""
+    agent = Agent("one", "does things", version="1")
+    assert A2APlugin(agent, store=store, gate=OpenGate()).has_shared_store is is_shared
