@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from a2a_runtime.commands.process import given_options
 from a2a_runtime.commands.startup import InvalidConfigurationError
@@ -45,7 +45,7 @@ def _list_others(environment: Mapping[str, str]) -> Iterator[tuple[str, str, str
 
 def _to_default(facts: Mapping[str, Any]) -> object:
     default = facts["default"]
-    return tuple(default) if isinstance(default, list) else default
+    return tuple(cast("list[object]", default)) if isinstance(default, list) else default
 
 
 def _render(value: object, *, is_masked: bool) -> str:
@@ -55,5 +55,5 @@ def _render(value: object, *, is_masked: bool) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple):
-        return ",".join(map(str, value))
+        return ",".join(map(str, cast("tuple[object, ...]", value)))
     return f"{value:g}" if isinstance(value, float) else str(value)
