@@ -84,4 +84,9 @@ async def test_a_bare_storage_is_refused_with_the_way_to_use_it() -> None:
 def test_several_processes_need_a_store_that_they_share(store: SimpleStore | str, is_shared: bool) -> None:  # noqa: FBT001 - a parameter of pytest
     """`a2a-gen serve --workers` is refused on a storage."""
     agent = Agent("one", "does things", version="1")
+
+    @agent.skill(description="does")
+    async def work(_ctx: TaskContext) -> str:
+        return "done"
+
     assert A2APlugin(agent, store=store, gate=OpenGate()).has_shared_store is is_shared
