@@ -79,9 +79,9 @@ class Travel:
 
 
 @asynccontextmanager
-async def serving(source: Any) -> AsyncGenerator[httpx.AsyncBaseTransport]:  # noqa: ANN401 - any source
+async def serving(source: Any, name: str = "travel") -> AsyncGenerator[httpx.AsyncBaseTransport]:  # noqa: ANN401 - any source
     """Serve an agent with a source."""
-    async with run_app(create_app(Surface(Agent("travel", sources=[source])), settings=FAST_SETTINGS)) as transport:
+    async with run_app(create_app(Surface(Agent(name, sources=[source])), settings=FAST_SETTINGS)) as transport:
         yield transport
 
 
@@ -192,7 +192,7 @@ async def test_the_model_sees_that_a_task_has_failed(remote: RemoteTools) -> Non
 async def test_questions_pass_through_a_chain_of_agents(remote: RemoteTools) -> None:
     """An agent of a model that uses a remote agent asks its own caller what the remote agent asks."""
     middle = Model(FunctionModel(book_then_report), toolsets=[A2AToolset(remote)], name="secretary")
-    async with serving(from_pydantic_ai(middle)) as transport, A2AClient("http://middle", transport=transport) as client:
+    async with serving(from_pydantic_ai(middle), "office") as transport, A2AClient("http://middle", transport=transport) as client:
         task = await client.send("book me a flight")
         assert isinstance(task, Task)
         assert str(task.status.state) == str(State.INPUT_REQUIRED)
