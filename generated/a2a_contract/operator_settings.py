@@ -100,5 +100,7 @@ class OperatorSettings:
     """Path below which ``/livez``, ``/readyz``, ``/ready`` and ``/health`` are; ``off``: there are none."""
     metrics_path: str = "off"
     """Path of the metrics, ``/metrics``; ``off``: none are collected."""
+    traces: str = "auto"
+    """Spans over OpenTelemetry (extra ``otel``): ``auto`` if the process has a tracer provider, ``on``, or ``off``."""
     encryption_keys: tuple[str, ...] = field(default=(), repr=False)
     """Keys that encrypt the secrets of webhooks in the store: 32 bytes each, as base64. The first one encrypts, all of them decrypt."""

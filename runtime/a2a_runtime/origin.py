@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, copy_context
 from copy import copy
@@ -36,6 +37,9 @@ from a2a_contract.errors import CallChainError, InvalidParamsError
 from a2a_contract.json_types import is_json_array
 
 T = TypeVar("T")
+
+TRACE_MEMBER = "a2a-gen/traceparent"
+"""Member of the metadata of a task with the trace of the request that has begun it, where traces are on."""
 
 CANCEL = "cancel"
 """Value of the header by which the task of a message is canceled when its sender has closed the connection."""
@@ -77,6 +81,8 @@ class Origin:
     deadline_millis: int | None = None
     """The end of this time, and of the time limit of a run."""
     is_canceled_on_disconnect = False
+    is_traced = False
+    """Set where this process makes spans of it."""
     problem: tuple[str, str] | None = None
     """Header that cannot be read, and why."""
     _made_id = ""
@@ -144,6 +150,11 @@ class Origin:
         """The id of the trace, as it came, or made."""
         return self.traceparent[_TRACE_ID] or self._make_id()
 
+    @property
+    def task_metadata(self) -> JsonObject:
+        """The metadata of the task that the request begins: where traces are on, webhooks find the trace there, also after the end of the task."""
+        return {TRACE_MEMBER: self.traceparent} if self.is_traced else {}
+
     def _make_id(self) -> str:
         if not self._made_id:
             self._made_id = secrets.token_hex(16)
@@ -197,6 +208,14 @@ Not the run: that would be a cycle, which only the garbage collector frees.
 
 current_origin: ContextVar[Origin | None] = ContextVar("a2a_origin", default=None)
 """The origin of the request that is processed, or of the task that runs."""
+
+
+def inject_trace() -> dict[str, str]:
+    """Build the headers of the current span, in a process that uses OpenTelemetry; nothing is imported for it."""
+    headers: dict[str, str] = {}
+    if (propagate := sys.modules.get("opentelemetry.propagate")) is not None:
+        propagate.inject(headers)
+    return headers
 
 
 def limit_origin(seconds: float, now_millis: int) -> Origin:

@@ -201,7 +201,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         app.register(build_metrics_route(path, lambda: None if self.runtime is None else self.runtime.metrics))
 
     def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
-        endpoints.dispatcher.metrics = runtime.metrics
+        endpoints.dispatcher.metrics, endpoints.dispatcher.tracing = runtime.metrics, runtime.tracing
         services = runtime.build_services(endpoints.dispatcher.surface)
         cors, settings = None if self._app is None else self._app.cors_config, self.settings
         hosts, max_streams = settings.allowed_hosts, settings.max_caller_streams

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from a2a_runtime.metrics import Metrics
     from a2a_runtime.net.client import GuardedHttpClient
     from a2a_runtime.push.sender import Signer
+    from a2a_runtime.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +61,7 @@ JWKS_PATH = "/.well-known/jwks.json"
 OFF = "off"
 """Value of the setting of a path that is not served."""
 
+_AUTO = "auto"
 _UNAVAILABLE = "unavailable"
 _USE_ANOTHER = "use a store of a2a_runtime.stores: sqlite:///file or postgresql://…"
 _BACKLOG_SECONDS = 5.0
@@ -159,8 +162,10 @@ class AgentRuntime:
         self.clock = clock = clock or SystemClock()
         keys = keys or ProcessKeys.from_settings(settings, surfaces)
         store = settings.store if store is None else store
-        self.metrics = _build_metrics(settings)
+        self.metrics, self.tracing = _build_metrics(settings), _build_tracing(settings)
         self.store = _build_store(store, settings, surfaces, self.metrics)
+        if self.tracing is not None:
+            self.store = self.tracing.trace_store(self.store)
         for surface in surfaces:
             _check_task_ids(self.store, surface)
         self._http_client = LazyHttpClient(settings)
@@ -173,7 +178,7 @@ class AgentRuntime:
         notifier = self.store.notifier()
         if self.metrics is not None and notifier is not None:
             self.metrics.is_notifier_connected = lambda: bool(getattr(notifier, "is_connected", True))
-        options = EngineOptions(settings, clock, notifier, self._http_client, is_worker, self.metrics)
+        options = EngineOptions(settings, clock, notifier, self._http_client, is_worker, self.metrics, self.tracing)
         self.engine = Engine(self.store, self.skills, options)
         dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher, settings)
         self.service = Service(dependencies)
@@ -190,7 +195,7 @@ class AgentRuntime:
         from a2a_runtime.push.sender import PushSender, SenderOptions, skip_signing  # noqa: PLC0415 - imported only where there are webhooks
 
         signer = self._keys.build_webhook_signer() or skip_signing
-        options = SenderOptions(self._settings, self._push_surfaces, self.clock, signer, self._keys.secret_cipher, self.metrics)
+        options = SenderOptions(self._settings, self._push_surfaces, self.clock, signer, self._keys.secret_cipher, self.metrics, self.tracing)
         sender = await stack.enter_async_context(PushSender(self.store, self._http_client.client, options))
         self.engine.hub.add_listener(sender)
         self._has_push_sender = True
@@ -299,6 +304,15 @@ def _build_metrics(settings: Settings) -> Metrics | None:
     from a2a_runtime.metrics import Metrics  # noqa: PLC0415 - imported only where metrics are on
 
     return Metrics()
+
+
+def _build_tracing(settings: Settings) -> Tracing | None:
+    """Build the traces: where they are wanted, or where the process uses OpenTelemetry already."""
+    if settings.traces == OFF or (settings.traces == _AUTO and "opentelemetry.trace" not in sys.modules):
+        return None
+    from a2a_runtime.tracing import build_tracing  # noqa: PLC0415 - an extra, imported only where traces are on
+
+    return build_tracing(settings.traces)
 
 
 def _build_store(store: Store | str, settings: Settings, surfaces: Sequence[Surface], metrics: Metrics | None) -> Store:

@@ -38,6 +38,7 @@ PROMISES = {
     "postgres": "from a2a_runtime.stores.factory import create_store; create_store('postgresql://user@host/name')",
     "workers": "import a2a_runtime.commands.worker, psycopg; assert psycopg.pq.__impl__ == 'binary'",
     "metrics": "from a2a_runtime.metrics import Metrics; import prometheus_client.exposition; Metrics()",
+    "otel": "from a2a_runtime.tracing import Tracing; Tracing()",
     "grpc": "import grpc; from a2a_runtime.protobuf import message_pool; message_pool()",
     "pydantic-ai": "import pydantic_ai, a2a_runtime.bridges.pydantic_ai",
     "apcore": "import apcore, a2a_runtime.bridges.apcore.server, a2a_runtime.bridges.apcore.watch",

@@ -32,7 +32,7 @@ from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
 from a2a_runtime.client.transport import HttpTransport, RetrySafety, get_retry_safety, is_retryable_error
 from a2a_runtime.extensions import SKILL_ID, find_params
-from a2a_runtime.origin import CANCEL, Origin, current_origin
+from a2a_runtime.origin import CANCEL, Origin, current_origin, inject_trace
 
 _EVENT_STREAM = "text/event-stream"
 _ERROR_EVENT = "error"
@@ -320,7 +320,7 @@ class AgentConnection(ClientConnection):
         if (origin := current_origin.get()) is not None:
             given = {name.lower() for name in headers}
             headers.update({name: text for name, text in self._describe_origin(origin, request).items() if name not in given})
-        return headers
+        return headers | inject_trace()
 
     def _describe_origin(self, origin: Origin, request: WireModel) -> dict[str, str]:
         """Describe the request or the run from which this client calls: the agent that is called refuses cycles, and ends in time."""

@@ -14,6 +14,7 @@ from a2a_runtime.streams.hub import EventHub
 
 if TYPE_CHECKING:
     from a2a_runtime.metrics import Metrics
+    from a2a_runtime.tracing import Tracing
 
 
 class Fetcher(Protocol):
@@ -43,3 +44,4 @@ class RunDependencies:
     settings: Settings
     fetcher: Fetcher
     metrics: Metrics | None = None
+    tracing: Tracing | None = None

@@ -53,6 +53,7 @@ from a2a_runtime.streams.notifier import Notifier
 
 if TYPE_CHECKING:
     from a2a_runtime.metrics import Metrics
+    from a2a_runtime.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +90,7 @@ class EngineOptions:
     fetcher: Fetcher = NoFetcher()  # noqa: RUF009  # without state
     is_worker: bool = False  # runs the jobs of a queue, see ``workers``
     metrics: Metrics | None = None
+    tracing: Tracing | None = None
 
 
 class Engine:
@@ -99,7 +101,7 @@ class Engine:
         self._store, self._skills, self._settings = store, skills, options.settings
         self.hub = EventHub(store, options.notifier, options.settings)
         self._dependencies = RunDependencies(
-            store, self.hub, IdGenerator(options.clock), options.clock, options.settings, options.fetcher, options.metrics
+            store, self.hub, IdGenerator(options.clock), options.clock, options.settings, options.fetcher, options.metrics, options.tracing
         )
         self.runner = InProcessRunner(self._dependencies, skills, is_worker=options.is_worker)
         self._background = BackgroundTasks(options.clock)

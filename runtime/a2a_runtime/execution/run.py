@@ -142,7 +142,8 @@ class TaskRun:
         reason = None if self.context.attempt == 1 else refuse_restart(skill, claimed, message)
         if claimed.stored.cancel_requested:
             self.request_stop(StopReason.CANCEL)
-        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._run(reason))
+        running = self._run(reason) if dependencies.tracing is None else dependencies.tracing.trace_run(self, self._run(reason))
+        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(running)
 
     @property
     def tasks(self) -> tuple[asyncio.Task[Any], ...]:

@@ -60,6 +60,7 @@ from a2a_runtime.surface import Surface, find_lowest_limit
 
 if TYPE_CHECKING:
     from a2a_runtime.metrics import Histogram, Metrics
+    from a2a_runtime.tracing import Tracing
 
 TaskDialectLookup: TypeAlias = Callable[[str, CallContext], Awaitable[str | None]]
 """Finds the dialect in which a task was created."""
@@ -146,6 +147,8 @@ class Dispatcher:
         self._clock: Clock = SystemClock()
         self.metrics: Metrics | None = None
         """Set where metrics are on: a request enters no function for numbers without a reader."""
+        self.tracing: Tracing | None = None
+        """Set where traces are on."""
 
     @property
     def open_streams(self) -> int:
@@ -188,7 +191,7 @@ class Dispatcher:
         outer = current_origin.set(origin).old_value
         try:
             with request.interrupt:
-                await handling
+                await (handling if self.tracing is None else self.tracing.trace_request(request, origin, handling))
         except ClientDisconnectError:
             is_disconnected = True
         except asyncio.CancelledError:  # the server stops, and its grace period is over; or a client has canceled its call over gRPC

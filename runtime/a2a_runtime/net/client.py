@@ -36,6 +36,7 @@ from a2a_runtime.net.target import (
     UrlRefusedError,
     parse_target,
 )
+from a2a_runtime.origin import inject_trace
 from a2a_runtime.settings import PREFIX, Settings
 
 _IDLE_SECONDS = 15.0
@@ -107,10 +108,10 @@ class GuardedHttpClient:
 
     async def fetch(self, url: str, max_bytes: int | None = None) -> bytes:
         """GET the content of a URL, or raise ``OutboundError``; each redirect is checked like the URL itself."""
-        limit = self._limits.max_bytes if max_bytes is None else max_bytes
+        limit, headers_sent = self._limits.max_bytes if max_bytes is None else max_bytes, {**_DEFAULT_HEADERS, **inject_trace()}
         async with self._limit_time(url):
             for _ in range(self._limits.max_redirects + 1):
-                async with self._open_response("GET", target := parse_target(url, self._policy), _DEFAULT_HEADERS) as response:
+                async with self._open_response("GET", target := parse_target(url, self._policy), headers_sent) as response:
                     headers = _decode_headers(response)
                     if response.status in _REDIRECT_STATUSES and "location" in headers:
                         url = _join_url(url, headers["location"])

@@ -34,6 +34,7 @@ from a2a_runtime.stores.models import Delivery, TaskChange
 
 if TYPE_CHECKING:
     from a2a_runtime.metrics import Metrics
+    from a2a_runtime.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +76,7 @@ class SenderOptions:
     sign: Signer = skip_signing
     cipher: SecretCipher = PlaintextCipher()  # noqa: RUF009  # without state
     metrics: Metrics | None = None
+    tracing: Tracing | None = None
 
 
 class PushSender:
@@ -172,7 +174,11 @@ class PushSender:
             if notification is None:
                 return Delivered()
             headers = {**notification.headers, **self._options.sign(notification.url, notification.headers, notification.body)}
-            response = await self._poster.post(notification.url, headers, notification.body)
+            if self._options.tracing is None:
+                response = await self._poster.post(notification.url, headers, notification.body)
+            else:
+                with self._options.tracing.trace_delivery(delivery.stored.task.model) as traced:
+                    response = await self._poster.post(notification.url, {**headers, **traced}, notification.body)
         except Exception as error:  # the edge of a background task: a bug must not be retried forever
             if not isinstance(error, OutboundError | InvalidParamsError):
                 log.exception("delivery %s: failed", build_delivery_id(delivery))

@@ -98,6 +98,7 @@ class MessageOperations(ServiceBase):
             max_open=find_lowest_limit(context.surface.limits.open_tasks, setting) if setting else context.surface.limits.open_tasks,
             record=(replace(command.request_info, is_streaming=True) if is_streaming and skill.can_merge else command.request_info).record,
             hidden_skills=context.hidden_skills,
+            metadata={} if context.origin is None else context.origin.task_metadata,
         )
         if command.push_config is not None:
             wire_id = self._ids.new()

@@ -1,0 +1,164 @@
+"""Traces over the API of OpenTelemetry: what is exported, and where to, is up to the process.
+
+    request     span of the server, below the ``traceparent`` of its client           GetTask, SendMessage, …
+      store call                                                                       store create_task
+      run       in this process, on a worker, after a question: its parent is stored   invoke_agent greeter
+        request of another agent, whose client is in the run
+    webhook     below the request that has begun its task                              push delivery
+
+The names of attributes are those of the semantic conventions for RPC and for generative AI, where they have one. They are written down here, since no
+package of stable names exists. Nothing of messages, callers and credentials is in a span.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from a2a_contract.errors import A2AError, InternalError, InvalidAgentResponseError, UnavailableError
+from a2a_contract.v1_0 import Task
+from a2a_runtime.importing import explain_missing
+from a2a_runtime.origin import TRACE_MEMBER, Origin, current_origin
+
+with explain_missing("A2A_TRACES", "otel"):
+    from opentelemetry import propagate, trace
+    from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+
+T = TypeVar("T")
+
+_NAME = "a2a_runtime"
+_OPERATION, _AGENT, _CONVERSATION = "gen_ai.operation.name", "gen_ai.agent.name", "gen_ai.conversation.id"
+_INPUT_TOKENS, _OUTPUT_TOKENS = "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"
+_INVOKE = "invoke_agent"
+_RPC_SYSTEM, _RPC_METHOD, _ERROR = "rpc.system.name", "rpc.method", "error.type"
+_SYSTEMS = {"JSONRPC": "jsonrpc", "GRPC": "grpc"}
+_TASK, _SKILL, _DIALECT, _ATTEMPT, _END = "a2a.task.id", "a2a.skill.id", "a2a.dialect", "a2a.run.attempt", "a2a.run.end"
+_FAILURES = (InternalError, UnavailableError, InvalidAgentResponseError)
+
+
+def has_provider() -> bool:
+    """Return whether this process has chosen a provider of traces."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
+class Tracing:
+    """Spans of one process."""
+
+    def __init__(self) -> None:
+        self._tracer = trace.get_tracer(_NAME)
+
+    async def trace_request(self, request: Any, origin: Origin, handling: Awaitable[None]) -> None:  # noqa: ANN401 - of the HTTP side
+        """Handle a request in a span of the server; from here on its origin has the trace."""
+        carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers.items()}
+        attributes = {_RPC_SYSTEM: _SYSTEMS.get(str(request.binding), "http"), _AGENT: origin.agent}
+        with self._start("request", SpanKind.SERVER, propagate.extract(carrier), attributes) as span:
+            _write_trace(origin)
+            request.origin = origin
+            try:
+                await handling
+            except Exception as error:
+                _record_error(span, error)
+                raise
+            finally:
+                if request.operation:
+                    span.update_name(request.operation)
+                    span.set_attributes({_RPC_METHOD: request.operation, _DIALECT: request.dialect})
+
+    async def trace_run(self, run: Any, running: Awaitable[None]) -> None:  # noqa: ANN401 - of the execution
+        """Run a handler in a span: below the request that has begun it, also if that was in another process."""
+        stored, origin = run.writer.stored, current_origin.get()
+        parent = None if trace.get_current_span().get_span_context().is_valid else _read_trace(origin)
+        attributes: dict[str, Any] = {_OPERATION: _INVOKE, _SKILL: run.skill.id, _TASK: stored.wire_id, _CONVERSATION: stored.context_id}
+        attributes |= {_AGENT: origin.agent if origin else "", _ATTEMPT: run.context.attempt}
+        name = f"{_INVOKE} {origin.agent}" if origin and origin.agent else _INVOKE
+        with self._start(name, SpanKind.INTERNAL, parent, attributes) as span:
+            await running
+            end = str(getattr(run.end, "name", run.end)).lower()
+            span.set_attribute(_END, end)
+            if end == "failed":
+                span.set_status(Status(StatusCode.ERROR))
+            if (usage := run.context.consumed) is not None:
+                span.set_attributes({_INPUT_TOKENS: usage.input_tokens, _OUTPUT_TOKENS: usage.output_tokens})
+
+    @contextmanager
+    def trace_delivery(self, task: Task) -> Iterator[dict[str, str]]:
+        """Deliver a webhook in a span below the request that has begun its task; the headers of the trace are for its receiver."""
+        member = (task.metadata or {}).get(TRACE_MEMBER)
+        parent = propagate.extract({"traceparent": member}) if isinstance(member, str) else None
+        with self._start("push delivery", SpanKind.CLIENT, parent, {_TASK: task.id or ""}) as span:
+            headers: dict[str, str] = {}
+            propagate.inject(headers)
+            try:
+                yield headers
+            except Exception as error:
+                _record_error(span, error)
+                raise
+
+    def trace_store(self, store: T) -> T:
+        """Wrap a store whose calls are spans, where they belong to a request, a run or a delivery."""
+        return cast("T", _TracedStore(store, self))
+
+    def trace_call(self, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        """Make a span of each call of a store."""
+
+        @wraps(call)
+        async def traced(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - passed on
+            if not trace.get_current_span().is_recording():
+                return await call(*args, **kwargs)
+            with self._start(f"store {name}", SpanKind.CLIENT, None, {}) as span:
+                try:
+                    return await call(*args, **kwargs)
+                except Exception as error:
+                    _record_error(span, error)
+                    raise
+
+        return traced
+
+    @contextmanager
+    def _start(self, name: str, kind: SpanKind, parent: Context | None, attributes: Mapping[str, Any]) -> Iterator[Span]:
+        with self._tracer.start_as_current_span(
+            name, context=parent, kind=kind, attributes=dict(attributes), record_exception=False, set_status_on_exception=False
+        ) as span:
+            yield span
+
+
+class _TracedStore:
+    """All that a store has; calls that wait are traced."""
+
+    def __init__(self, store: object, tracing: Tracing) -> None:
+        for name in dir(store):
+            if not name.startswith("_"):
+                member = getattr(store, name)
+                setattr(self, name, tracing.trace_call(name, member) if inspect.iscoroutinefunction(member) else member)
+
+
+def _write_trace(origin: Origin) -> None:
+    """Write the current span to an origin: later runs and called agents are below it."""
+    carrier: dict[str, str] = {}
+    propagate.inject(carrier)
+    origin.traceparent, origin.tracestate = carrier.get("traceparent", origin.traceparent), carrier.get("tracestate", "")
+    origin.is_traced = True
+
+
+def _read_trace(origin: Origin | None) -> Context | None:
+    if origin is None or not origin.traceparent:
+        return None
+    return propagate.extract({"traceparent": origin.traceparent, "tracestate": origin.tracestate})
+
+
+def _record_error(span: Span, error: Exception) -> None:
+    """Record the class of an error; only failures of the agent are errors of the span, not what a client does wrong."""
+    span.set_attribute(_ERROR, type(error).__name__)
+    if not isinstance(error, A2AError) or isinstance(error, _FAILURES):
+        span.set_status(Status(StatusCode.ERROR))
+
+
+def build_tracing(mode: str) -> Tracing | None:
+    """Build the traces of a process, as the setting has it."""
+    return Tracing() if mode == "on" or has_provider() else None

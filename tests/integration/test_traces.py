@@ -1,0 +1,229 @@
+"""Traces: a chain of agents and a webhook are one trace, also over a question and another process; nothing without a provider."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from integration.outcome_agent import serve_on_socket
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
+from a2a_runtime.agent import Agent, Capabilities
+from a2a_runtime.app import create_app
+from a2a_runtime.client import A2AClient, SendOptions
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.origin import TRACE_MEMBER
+from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver
+
+pytestmark = pytest.mark.anyio
+
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+TRACE_ID = int(TRACE[3:35], 16)
+SETTINGS = replace(FAST_SETTINGS, traces="on", outbound_allow_loopback=True, push_poll_interval=0.05)
+EXPORTER = InMemorySpanExporter()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def provider() -> Iterator[None]:
+    """A provider of this module: OpenTelemetry lets a process choose one once, and other tests expect none."""
+    chosen = TracerProvider()
+    chosen.add_span_processor(SimpleSpanProcessor(EXPORTER))
+    before = trace._TRACER_PROVIDER
+    trace._TRACER_PROVIDER = chosen
+    yield
+    trace._TRACER_PROVIDER = before
+    chosen.shutdown()
+
+
+@pytest.fixture
+def spans() -> Callable[[], list[ReadableSpan]]:
+    """The spans that have ended since the test began."""
+    EXPORTER.clear()
+    return lambda: list(EXPORTER.get_finished_spans())
+
+
+def build_agents(urls: dict[str, str]) -> tuple[Agent, Agent]:
+    """Build an agent that calls another."""
+    first, second = (Agent(name, capabilities=Capabilities(push_notifications=True)) for name in ("first", "second"))
+
+    async def relay(ctx: TaskContext) -> str:
+        async with A2AClient(urls["second"]) as client:
+            await client.send(ctx.text)
+        return "relayed"
+
+    async def work(ctx: TaskContext) -> str:
+        ctx.usage(input_tokens=3, output_tokens=2)
+        if ctx.text == "ask":
+            return (await ctx.ask("which?")).text
+        if ctx.text == "fail":
+            raise ValueError(ctx.text)
+        return "worked"
+
+    first.add("relay", relay)
+    second.add("work", work)
+    return first, second
+
+
+@pytest.fixture
+def urls() -> Iterator[dict[str, str]]:
+    """The URLs of two agents on servers of their own."""
+    found: dict[str, str] = {}
+    first, second = build_agents(found)
+    with serve_on_socket(create_app(first, settings=SETTINGS)) as one, serve_on_socket(create_app(second, settings=SETTINGS)) as two:
+        found.update(first=str(one.base_url), second=str(two.base_url))
+        yield found
+
+
+async def wait_for(spans: Callable[[], list[ReadableSpan]], *names: str) -> dict[str, ReadableSpan]:
+    """Wait until spans with these names have ended."""
+    async with asyncio.timeout(30):
+        while True:
+            found = {each.name: each for each in spans()}
+            if found.keys() >= set(names):
+                return found
+            await asyncio.sleep(0.01)
+
+
+def parent_id(span: ReadableSpan) -> int:
+    """Name the parent of a span."""
+    assert span.parent is not None
+    return span.parent.span_id
+
+
+def span_id(span: ReadableSpan) -> int:
+    """Name a span."""
+    assert span.context is not None
+    return span.context.span_id
+
+
+async def test_two_agents_and_a_webhook_are_one_trace(urls: dict[str, str], spans: Callable[[], list[ReadableSpan]]) -> None:
+    """The request of the client, the run, the request of the second agent, its run, the calls of the stores and the delivery."""
+    async with WebhookReceiver() as receiver:
+        options = SendOptions(push_config=TaskPushNotificationConfig(url=receiver.url))
+        async with A2AClient(urls["first"]) as client:
+            with trace.use_span(trace.NonRecordingSpan(remote_context())):
+                task = await client.send("x", options=options)
+        assert isinstance(task, Task)
+        found = await wait_for(spans, "invoke_agent first", "invoke_agent second", "push delivery", "store create_task")
+        received = receiver.requests[-1]
+    of_trace = [each for each in spans() if each.context is not None and each.context.trace_id == TRACE_ID]
+    requests = [each for each in of_trace if each.name == "SendMessage"]
+    assert [each.kind for each in requests] == [SpanKind.SERVER] * 2
+    outer = next(each for each in requests if parent_id(each) == int(TRACE[36:52], 16))
+    inner = next(each for each in requests if each is not outer)
+    assert parent_id(found["invoke_agent first"]) == span_id(outer)
+    assert parent_id(inner) == span_id(found["invoke_agent first"])
+    assert parent_id(found["invoke_agent second"]) == span_id(inner)
+    delivery = found["push delivery"]
+    assert parent_id(delivery) == span_id(outer)
+    assert received.headers["traceparent"].split("-")[1] == TRACE[3:35]
+    assert (task.metadata or {})[TRACE_MEMBER] == f"00-{TRACE[3:35]}-{span_id(outer):016x}-01"
+    run = dict(found["invoke_agent second"].attributes or {})
+    assert {name: run[name] for name in ("gen_ai.operation.name", "gen_ai.agent.name", "gen_ai.usage.input_tokens", "a2a.run.end")} == {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "second",
+        "gen_ai.usage.input_tokens": 3,
+        "a2a.run.end": "completed",
+    }
+    assert "x" not in {str(value) for each in of_trace for value in (each.attributes or {}).values()}
+
+
+def remote_context() -> trace.SpanContext:
+    """Build the context of the client's own span."""
+    return trace.SpanContext(TRACE_ID, int(TRACE[36:52], 16), is_remote=False, trace_flags=trace.TraceFlags(1))
+
+
+def send(url: str, text: str, **members: object) -> dict[str, Any]:
+    """Send a message without a client that makes traces."""
+    message = {"messageId": text, "role": "ROLE_USER", "parts": [{"text": text}], **members}
+    headers = {"a2a-version": "1.0", "traceparent": TRACE} if not members else {"a2a-version": "1.0"}
+    response = httpx.post(f"{url}/message:send", json={"message": message}, headers=headers, trust_env=False)
+    found: dict[str, Any] = response.json()
+    return found
+
+
+async def test_failures_are_errors_of_their_span(urls: dict[str, str], spans: Callable[[], list[ReadableSpan]]) -> None:
+    """A run that fails, by the class of its end; a client that asks for too much is no error of the server."""
+    await asyncio.to_thread(send, urls["second"], "fail")
+    found = await wait_for(spans, "invoke_agent second")
+    assert found["invoke_agent second"].status.status_code is StatusCode.ERROR
+    EXPORTER.clear()
+    await asyncio.to_thread(httpx.get, f"{urls['second']}/tasks/unknown", headers={"a2a-version": "1.0"})
+    found = await wait_for(spans, "GetTask")
+    assert found["GetTask"].status.status_code is StatusCode.UNSET
+    assert (found["GetTask"].attributes or {})["error.type"] == "TaskNotFoundError"
+
+
+async def test_the_parent_of_a_run_is_stored(tmp_path: Any, spans: Callable[[], list[ReadableSpan]]) -> None:  # noqa: ANN401 - a Path
+    """A task that is taken over by another process goes on in its trace."""
+    agent, begun = Agent("durable"), asyncio.Event()
+
+    async def hold(ctx: TaskContext) -> str:
+        if ctx.attempt == 1:
+            begun.set()
+            await asyncio.Event().wait()
+        return "done"
+
+    agent.add("hold", hold)
+    store = f"sqlite:///{tmp_path / 'tasks.db'}"
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
+    sent = {"message": message, "configuration": {"returnImmediately": True}}
+    async with AsyncExitStack() as stack:
+        app = create_app(agent, store=store, settings=SETTINGS)
+        await stack.enter_async_context(app.lifespan())
+        client = await stack.enter_async_context(httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test"))
+        response = await client.post("/message:send", json=sent, headers={"a2a-version": "1.0", "traceparent": TRACE})
+        assert response.status_code == 200
+        await begun.wait()
+    EXPORTER.clear()
+    app = create_app(agent, store=store, settings=SETTINGS)
+    async with app.lifespan():
+        found = await wait_for(spans, "invoke_agent durable")
+    run = found["invoke_agent durable"]
+    assert run.context is not None
+    assert run.context.trace_id == TRACE_ID
+    assert (run.attributes or {})["a2a.run.attempt"] == 2
+
+
+OFF = """
+import asyncio, sys
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.settings import Settings
+
+async def main(settings):
+    agent = Agent("a")
+    agent.add("echo", lambda ctx: ctx.text)
+    app = create_app(agent, settings=settings)
+    async with app.lifespan():
+        return app.plugins.get(A2APlugin).runtime.tracing
+
+assert asyncio.run(main(Settings())) is None
+assert "a2a_runtime.tracing" not in sys.modules
+import opentelemetry.trace
+assert asyncio.run(main(Settings())) is None
+from opentelemetry.sdk.trace import TracerProvider
+opentelemetry.trace.set_tracer_provider(TracerProvider())
+assert asyncio.run(main(Settings())) is not None
+assert asyncio.run(main(Settings(traces="off"))) is None
+print("ok")
+"""
+
+
+def test_traces_are_on_where_the_process_has_a_provider() -> None:
+    """Otherwise nothing is imported; the setting decides the other way."""
+    assert subprocess.run([sys.executable, "-c", OFF], capture_output=True, text=True, check=True).stdout == "ok\n"
