@@ -122,8 +122,10 @@ def configure_logging(level: str, log_format: str) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(build_formatter(log_format))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    for name in ("a2a_runtime", "uvicorn"):
-        logging.getLogger(name).setLevel(level.upper())
+    for name in ("a2a_runtime", "uvicorn"):  # with a handler of their own: an app may replace those of the root
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level.upper())
 
 
 def audit(event: str, **facts: str) -> None:

@@ -47,7 +47,7 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 _LAG_INTERVAL = 1.0
 
 
-class Usage(Protocol):
+class ConsumptionReport(Protocol):
     """Tokens and cost of one report."""
 
     @property
@@ -119,7 +119,7 @@ class Metrics:
             skill = OTHER
         self._find(self.queue_seconds, skill).observe(seconds)
 
-    def record_usage(self, skill: str, report: Usage) -> None:
+    def record_usage(self, skill: str, report: ConsumptionReport) -> None:
         """Count tokens and cost, as a handler has reported them."""
         skill = skill if skill in self.consuming_skills or len(self.consuming_skills) < MAX_SKILLS else OTHER
         self.consuming_skills.add(skill)

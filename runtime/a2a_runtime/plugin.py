@@ -55,7 +55,7 @@ from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, OFF, AgentRuntime, ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.factory import to_plain_url, try_store
+from a2a_runtime.stores.factory import is_shared, try_store
 from a2a_runtime.surface import RouteOptions, Surface
 
 if TYPE_CHECKING:
@@ -71,8 +71,6 @@ AGENT_PATH = "/agent"
 LifespanManager: TypeAlias = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 LIVE_PATH, READYZ_PATH, READY_PATH, HEALTH_PATH = "/livez", "/readyz", "/ready", "/health"
-
-_SHARED_SCHEMES = frozenset(("postgresql", "postgres"))
 
 _GC_THRESHOLDS = 10_000, 20, 20
 """Higher thresholds gain nearly nothing, and would keep large cyclic garbage of handlers for longer."""
@@ -281,21 +279,15 @@ class A2APlugin(InitPlugin, CLIPlugin):
         url = self.settings.store if self._store is None else self._store
         return url if isinstance(url, str) else None
 
+    @property
+    def has_shared_store(self) -> bool:
+        """Return whether several processes may use the store."""
+        return is_shared(self.settings.store if self._store is None else self._store)
+
     async def check_store(self) -> None:
         """Open the store that a URL names, beside a process that may run on it; raise if the agents could not start on it."""
         if self.store_url is not None:
             await try_store(self.store_url)
-
-    @property
-    def has_shared_store(self) -> bool:
-        """Return whether several processes may use the store."""
-        store = self.settings.store if self._store is None else self._store
-        return to_plain_url(store).partition(":")[0] in _SHARED_SCHEMES if isinstance(store, str) else store.notifier() is not None
-
-    @property
-    def counts_metrics(self) -> bool:
-        """Return whether metrics are on."""
-        return self.settings.metrics_path != OFF
 
     def build_worker_runtime(self) -> AgentRuntime:
         """Build the runtime of a worker for these surfaces, with their store and settings, but without the app."""

@@ -191,7 +191,7 @@ def test_settings_that_cannot_be_used_are_one_line(tmp_path: Path) -> None:
 
 
 def test_a_password_among_the_arguments_is_warned_of(tmp_path: Path) -> None:
-    """Everyone who may list processes sees it; the warning names the cure, and not the password."""
+    """The list of processes has it; the warning names the cure, and not the password."""
     output, _ = start(tmp_path, "--show-settings", "--store", f"postgresql://u:{PASSWORD}@db/x").communicate(timeout=WAIT_SECONDS)
-    assert "--store: its password is visible to everyone who may list processes; set A2A_STORE_FILE" in output
+    assert "--store: its password is visible in the list of processes; set A2A_STORE_FILE" in output
     assert PASSWORD not in output

@@ -50,7 +50,7 @@ def override_setting(_context: click.Context, option: click.Parameter, value: st
     name = option.name or ""
     variable = to_variable(name)
     if isinstance(value, str) and is_secret(name) and "@" in value and urlsplit(value).password:
-        click.echo(f"--{name}: its password is visible to everyone who may list processes; set {variable}{FILE_SUFFIX}", err=True)
+        click.echo(f"--{name}: its password is visible in the list of processes; set {variable}{FILE_SUFFIX}", err=True)
     if value is not None:
         given_options[name] = option.opts[0]
         os.environ.pop(variable + FILE_SUFFIX, None)

@@ -28,6 +28,7 @@ from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.heartbeat.registration import LISTENING_PORT
 from a2a_runtime.http.access_log import AccessLog
 from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.runtime import OFF
 from a2a_runtime.server.protocol import BoundedHttpProtocol
 from a2a_runtime.server.runner import run_server
 from a2a_runtime.settings import read_setting
@@ -153,7 +154,7 @@ def _check_processes(app: object, processes: int) -> None:
     plugin = _find_plugin(app)
     if plugin is not None and not plugin.has_shared_store:
         raise InvalidConfigurationError(f"--workers {processes}: the store belongs to one process; set --store postgresql://…, or --workers 1")
-    if plugin is not None and plugin.counts_metrics:
+    if plugin is not None and plugin.settings.metrics_path != OFF:
         logging.getLogger(__name__).warning("metrics: each of %d processes has its own numbers, and a scrape reads one of them", processes)
 
 

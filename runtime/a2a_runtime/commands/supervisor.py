@@ -35,7 +35,7 @@ _WATCHED = (".py", ".toml", ".json", ".yaml", ".yml", ".env")
 
 
 class InheritedFiles(NamedTuple):
-    """What a child has from its parent."""
+    """Files that a child has from its parent."""
 
     listening: socket.socket
     ready: int

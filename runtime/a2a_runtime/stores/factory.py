@@ -83,3 +83,10 @@ def require_queue(store: Store) -> RunQueue:
             'set store = "postgresql://…" (A2A_STORE), or remove runs_on = "workers" (A2A_RUNS_ON)'
         )
     return store
+
+
+def is_shared(store: Store | str) -> bool:
+    """Return whether several processes may use a store, or the one for a URL."""
+    if isinstance(store, str):
+        return urlsplit(to_plain_url(store)).scheme in ("postgresql", "postgres")
+    return store.notifier() is not None

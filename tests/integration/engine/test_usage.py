@@ -74,7 +74,7 @@ async def test_reports_of_a_run_are_summed(store: Store) -> None:
 
 
 async def test_reports_of_all_runs_are_summed(store: Store) -> None:
-    """What ``once`` has recorded counts once; the rest of a run that is repeated counts again."""
+    """A result of ``once`` counts once; the rest of a run that is repeated counts again."""
     async with run_agent(report_and_ask, store=store) as agent:
         asked = await agent.send("x")
         assert sums(asked) == (1010, 0, {"EUR": 1.0})
