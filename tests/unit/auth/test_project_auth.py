@@ -146,6 +146,10 @@ WRONG: dict[str, tuple[str, str]] = {
     "two sources": (f'[a]\n{JWT}discover = true\nkeys = "https://x.example"', "one of discover"),
     "no secret": (f'[a]\n{JWT}secret_env = "NOPE"', "the environment variable NOPE is not set"),
     "keys in the open": (f'[a]\n{JWT}keys = "http://x.example"', "keys need https"),
+    "setting that is misspelt is not missing too": (
+        '[a]\nkind = "jwt"\nissuer = "https://i.example"\ndiscover = true\naudence = "x"',
+        r"^auth\.a\.audence: unknown setting; did you mean audience\?$",
+    ),
     "setting that is not there": (f'[a]\n{JWT}discover = true\nissuer2 = "x"', r"auth.a.issuer2: unknown setting; did you mean issuer\?"),
     "setting that is missing": ('[a]\nkind = "jwt"', "auth.a.issuer: missing; add it"),
     "no kind": ("[a]", "auth.a.kind: missing; use one of jwt, api-keys, basic, mutual-tls"),

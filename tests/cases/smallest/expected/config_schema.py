@@ -64,16 +64,18 @@ def _is_network(text: str) -> bool:
     return True
 
 
+_UNKNOWN: Final = "unknown setting"
+_MISSING: Final = "missing"
 _KEYWORDS: Final[dict[str, type[jsonschema_rs.KeywordValidator]]] = {"x-a2a-at-least": _AtLeast}
 _FORMATS: Final = {"ip-network": _is_network}
 
 
 def check_values(data: object, schema: Mapping[str, object]) -> Iterator[RuleViolation]:
-    """Report every setting that the schema refuses."""
-    for error in jsonschema_rs.validator_for(
-        dict(schema), mask="the value", offline=True, formats=_FORMATS, validate_formats=True, keywords=_KEYWORDS
-    ).iter_errors(data):
-        yield from _describe(error, schema, data)
+    """Report every setting that the schema refuses; one that is missing because another name was meant for it is not reported twice."""
+    validator = jsonschema_rs.validator_for(dict(schema), mask="the value", offline=True, formats=_FORMATS, validate_formats=True, keywords=_KEYWORDS)
+    found = [each for error in validator.iter_errors(data) for each in _describe(error, schema, data)]
+    meant = {(each.path[:-1], each.cure) for each in found if each.text == _UNKNOWN}
+    yield from (each for each in found if each.text != _MISSING or (each.path[:-1], _did_you_mean(each.path[-1])) not in meant)
 
 
 def _describe(error: jsonschema_rs.ValidationError, schema: Mapping[str, object], data: object) -> Iterator[RuleViolation]:
@@ -82,9 +84,9 @@ def _describe(error: jsonschema_rs.ValidationError, schema: Mapping[str, object]
     match error.kind:
         case Kind.AdditionalProperties(unexpected=names) | Kind.UnevaluatedProperties(unexpected=names):
             for name in names:
-                yield RuleViolation((*path, name), "unknown setting", _suggest(name, [*_properties(holder)], "remove it"))
+                yield RuleViolation((*path, name), _UNKNOWN, _suggest(name, [*_properties(holder)], "remove it"))
         case Kind.Required(property=name):
-            yield RuleViolation((*path, name), "missing", "add it")
+            yield RuleViolation((*path, name), _MISSING, "add it")
         case Kind.PropertyNames(error=inner):
             options = inner.kind.options if isinstance(inner.kind, Kind.Enum) else []
             yield RuleViolation((*path, str(inner.instance)), "unknown name" if options else "invalid name", _suggest("", options, inner.message))
@@ -145,7 +147,11 @@ def _describe_condition(error: jsonschema_rs.ValidationError, holder: object) ->
 
 def _suggest(name: str, known: Sequence[object], otherwise: str) -> str:
     close = get_close_matches(name, map(str, known), 1)
-    return f"did you mean {close[0]}?" if close else f"use one of {', '.join(map(str, known))}" if known else otherwise
+    return _did_you_mean(close[0]) if close else f"use one of {', '.join(map(str, known))}" if known else otherwise
+
+
+def _did_you_mean(name: object) -> str:
+    return f"did you mean {name}?"
 
 
 def _lower(text: str) -> str:
