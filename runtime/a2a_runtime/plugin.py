@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 from a2a_runtime.importing import explain_missing
 
 with explain_missing(__name__):
-    from litestar import Litestar, Response, get
+    from litestar import Litestar
     from litestar.config.app import AppConfig
     from litestar.exceptions import ImproperlyConfiguredException
-    from litestar.handlers import HTTPRouteHandler
     from litestar.plugins import CLIPlugin, InitPlugin
     from litestar.types import ASGIApp
 
@@ -49,7 +48,7 @@ from a2a_runtime.http.mounting import (
     unregister_routes,
 )
 from a2a_runtime.http.openapi import extend_openapi
-from a2a_runtime.http.resource_metadata import build_metadata_route
+from a2a_runtime.http.resource_metadata import build_keys_route, build_metadata_route
 from a2a_runtime.interfaces import GrpcOptions, check_grpc
 from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, OFF, AgentRuntime, ProcessKeys
@@ -135,7 +134,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self.surfaces = keys.attach_signer(self.surfaces)
         handlers = app_config.route_handlers
         if (jwks := keys.to_jwks()) is not None:
-            handlers.append(_jwks_route(jwks))
+            handlers.append(build_keys_route(JWKS_PATH, jwks))
         for surface in self.surfaces:
             self._check(surface)
         self._mesh_surfaces = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
@@ -353,14 +352,6 @@ def start_last(app_config: AppConfig, manager: LifespanManager) -> None:
         yield
 
     managers.append(append)
-
-
-def _jwks_route(jwks: bytes) -> HTTPRouteHandler:
-    @get(JWKS_PATH, include_in_schema=False)
-    async def public_keys() -> Response[bytes]:
-        return Response(jwks, media_type="application/jwk-set+json", headers={"cache-control": "public, max-age=300"})
-
-    return public_keys
 
 
 class GcTuningPlugin(InitPlugin):

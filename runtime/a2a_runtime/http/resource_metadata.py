@@ -1,4 +1,4 @@
-"""Protected-resource metadata (RFC 9728): which authorization servers issue the tokens for a surface.
+"""Public keys, and protected-resource metadata (RFC 9728): which authorization servers issue the tokens for a surface.
 
     GET /.well-known/oauth-protected-resource/agent
         {"resource": "https://…/agent", "authorization_servers": ["https://id.example"], "bearer_methods_supported": ["header"], …}
@@ -40,6 +40,16 @@ def build_metadata_route(get_surfaces: Callable[[], Sequence[Surface]]) -> HTTPR
         return Response(to_json(metadata), media_type="application/json", headers={"cache-control": "public, max-age=300", "vary": "Host"})
 
     return protected_resource
+
+
+def build_keys_route(path: str, jwks: bytes) -> HTTPRouteHandler:
+    """Build the route of the public keys that the process signs with."""
+
+    @get(path, include_in_schema=False)
+    async def public_keys() -> Response[bytes]:
+        return Response(jwks, media_type="application/jwk-set+json", headers={"cache-control": "public, max-age=300"})
+
+    return public_keys
 
 
 def add_metadata_url(challenge: str, surface: Surface, scope: HTTPScope) -> str:
