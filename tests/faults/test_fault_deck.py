@@ -27,6 +27,8 @@ __all__ = ["fault_deck"]
 
 APP = "faults.deck_agent:app"
 WORKERS = {"A2A_RUNS_ON": "workers"}
+END_SECONDS = 180.0
+"""A busy machine starts a process in ten seconds; a quiet one needs none of this time."""
 CLOCK_STEPS = (3600, -3600, 0)
 _CUT_LISTENERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'LISTEN %' AND pid <> pg_backend_pid()"
 
@@ -90,7 +92,7 @@ def victims(fault_deck: BuildDeck, server: PostgresServer, tmp_path: Path) -> It
     """One process that accepts tasks, and two workers."""
     clock = tmp_path / "clock"
     environment = {**WORKERS, CLOCK_VARIABLE: str(clock)}
-    with fault_deck(APP, server.url, workers=2, message=str, environment=environment, check=check) as deck:
+    with fault_deck(APP, server.url, workers=2, message=str, environment=environment, check=check, end_seconds=END_SECONDS) as deck:
         yield Victims(deck, server, clock)
 
 
@@ -106,7 +108,7 @@ def test_a_file_loses_nothing(fault_deck: BuildDeck, tmp_path: Path) -> None:
     """One process on SQLite is killed, its callers are cut off, and its clock steps."""
     clock = tmp_path / "clock"
     environment = {CLOCK_VARIABLE: str(clock)}
-    with fault_deck(APP, f"sqlite:///{tmp_path}/tasks.db", message=str, environment=environment, check=check) as deck:
+    with fault_deck(APP, f"sqlite:///{tmp_path}/tasks.db", message=str, environment=environment, check=check, end_seconds=END_SECONDS) as deck:
         report = deck.run(deck.kill, deck.cut, *(lambda step=step: clock.write_text(str(step)) for step in CLOCK_STEPS))
     assert report.completed
     assert report.canceled
@@ -148,7 +150,7 @@ def test_three_processes_lose_nothing_in_a_long_drill(fault_deck: BuildDeck, ser
     """Three processes share a database, and each runs its tasks; they take over from each other."""
     clock = tmp_path / "clock"
     environment = {CLOCK_VARIABLE: str(clock)}
-    with fault_deck(APP, server.url, processes=3, message=str, environment=environment, check=check) as deck:
+    with fault_deck(APP, server.url, processes=3, message=str, environment=environment, check=check, end_seconds=END_SECONDS) as deck:
         victims = Victims(deck, server, clock)
         kinds: list[Callable[[], object]] = [deck.kill, deck.freeze, deck.stop, deck.cut, deck.cut_store]
         kinds += [victims.kill_database, victims.freeze_database, victims.drop_notifications, victims.step_clock]
@@ -159,6 +161,6 @@ def test_three_processes_lose_nothing_in_a_long_drill(fault_deck: BuildDeck, ser
 @pytest.mark.parametrize("seed", range(2))
 def test_a_file_loses_nothing_in_a_long_drill(fault_deck: BuildDeck, tmp_path: Path, seed: int) -> None:
     """One process on SQLite, and what happens to it."""
-    with fault_deck(APP, f"sqlite:///{tmp_path}/tasks.db", message=str, check=check) as deck:
+    with fault_deck(APP, f"sqlite:///{tmp_path}/tasks.db", message=str, check=check, end_seconds=END_SECONDS) as deck:
         kinds: list[Callable[[], object]] = [deck.kill, deck.freeze, deck.stop, deck.cut]
         deck.run(*random.Random(seed).choices(kinds, k=15))  # noqa: S311 - an order of faults
