@@ -163,7 +163,7 @@ def write_and_read(module: Path, port: int) -> str:
     return found
 
 
-def test_settings_are_shown_with_their_sources(tmp_path: Path) -> None:
+def test_show_settings_lists_sources(tmp_path: Path) -> None:
     """From the file, the environment, a secret's own file, an option and the default; secrets are masked."""
     (tmp_path / "a2a.toml").write_text(PROJECT)
     (tmp_path / "keys").write_text(PASSWORD)
@@ -172,15 +172,15 @@ def test_settings_are_shown_with_their_sources(tmp_path: Path) -> None:
     variables = {"A2A_SHUTDOWN_GRACE": "45", "A2A_ENCRYPTION_KEYS_FILE": str(tmp_path / "keys"), "A2A_STORE_DIRECT": address, "A2A_AGENT_ID": "a-1"}
     output, _ = (server := start(tmp_path, *words, **variables)).communicate(timeout=WAIT_SECONDS)
     assert server.returncode == 0, output
-    shown = {line.split()[0]: line.split()[1:] for line in output.splitlines()}
-    assert shown["A2A_SHUTDOWN_GRACE"] == ["45", "A2A_SHUTDOWN_GRACE"]
-    assert shown["A2A_STORE"] == ["sqlite://***", "a2a.toml"]
-    assert shown["A2A_TASK_RETENTION"] == ["60", "a2a.toml"]
-    assert shown["A2A_ENCRYPTION_KEYS"] == ["***", f"A2A_ENCRYPTION_KEYS_FILE={tmp_path / 'keys'}"]
-    assert shown["A2A_STORE_DIRECT"] == ["postgresql://***", "A2A_STORE_DIRECT"]
-    assert shown["A2A_LOG_FORMAT"] == ["json", "--log-format"]
-    assert shown["A2A_PUSH_CONCURRENCY"] == ["64", "default"]
-    assert shown["A2A_AGENT_ID"] == ["a-1", "A2A_AGENT_ID"]
+    values = {line.split()[0]: line.split()[1:] for line in output.splitlines()}
+    assert values["A2A_SHUTDOWN_GRACE"] == ["45", "A2A_SHUTDOWN_GRACE"]
+    assert values["A2A_STORE"] == ["sqlite://***", "a2a.toml"]
+    assert values["A2A_TASK_RETENTION"] == ["60", "a2a.toml"]
+    assert values["A2A_ENCRYPTION_KEYS"] == ["***", f"A2A_ENCRYPTION_KEYS_FILE={tmp_path / 'keys'}"]
+    assert values["A2A_STORE_DIRECT"] == ["postgresql://***", "A2A_STORE_DIRECT"]
+    assert values["A2A_LOG_FORMAT"] == ["json", "--log-format"]
+    assert values["A2A_PUSH_CONCURRENCY"] == ["64", "default"]
+    assert values["A2A_AGENT_ID"] == ["a-1", "A2A_AGENT_ID"]
     assert PASSWORD not in output
 
 

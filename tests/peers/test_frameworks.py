@@ -43,7 +43,7 @@ async def ask(ctx: TaskContext) -> str:
 def place(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     """The URL of an agent on a socket, and what it says to Ada."""
     agent = Agent("desk", description="Greets people.")
-    agent.add("greet", request.param, description="Greet somebody.")
+    agent.add("greet", request.param, description="Greet a person.")
     said = {greet: "Hello, Ada!", ask: "Which Ada?"}[request.param]
     with serve_on_socket(create_app(Surface(agent, gate=OpenGate()))) as client:
         yield str(client.base_url).rstrip("/"), said
@@ -66,7 +66,7 @@ def test_a_framework_gets_answers_and_questions(framework: str, place: tuple[str
     assert said in call(framework, ENVIRONMENTS[framework], url)
 
 
-def test_fasta2a_is_told_what_its_client_writes(place: tuple[str, str]) -> None:
+def test_fasta2a_gets_an_error_that_names_the_part(place: tuple[str, str]) -> None:
     """It calls the method of 0.3 with parts of 1.0, which is neither: the error names the part."""
     text = call("fasta2a", "fasta2a-2.1.1", place[0])
     assert "-32602" in text

@@ -226,8 +226,8 @@ def _list_member_schemas(parts: list[SchemaLocation], name: str) -> list[SchemaL
     found: list[SchemaLocation] = []
     for part in parts:
         patterns = [pattern for pattern in _get_table(part, "patternProperties") if is_match(pattern, name)]
-        named = [part.descend("properties", name), *(part.descend("patternProperties", pattern) for pattern in patterns)]
-        own = [each for each in named if each is not None]
+        declared = [part.descend("properties", name), *(part.descend("patternProperties", pattern) for pattern in patterns)]
+        own = [each for each in declared if each is not None]
         rest = (part.descend("additionalProperties"), part.descend("unevaluatedProperties"))
         found += own or [each for each in rest if each is not None]
     return [each for each in found if isinstance(each.data, dict)]

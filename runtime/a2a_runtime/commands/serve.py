@@ -21,7 +21,7 @@ with explain_missing("a2a-gen serve", "serve"):
 
 from a2a_runtime.commands.extensions import build_extensions_app, extension_options, take_extension_options
 from a2a_runtime.commands.process import PROJECT_APP, load_app, override_setting, process_options
-from a2a_runtime.commands.shown_settings import describe_settings
+from a2a_runtime.commands.settings_report import describe_settings
 from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, check_port, report_start_error
 from a2a_runtime.commands.supervisor import InheritedFiles, Supervisor, build_command
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError

@@ -278,10 +278,10 @@ async def test_what_a_model_consumes_is_on_the_task() -> None:
     """Of every run of the agent, also of that before a question."""
     deleted: list[str] = []
     async with client_of(from_pydantic_ai(deleting_agent(deleted))) as client:
-        asked = await client.send("delete it")
-        assert isinstance(asked, Task)
-        before = read_usage(asked.metadata)
-        ended = await client.send({"delete_file": True}, task=asked)
+        question = await client.send("delete it")
+        assert isinstance(question, Task)
+        before = read_usage(question.metadata)
+        ended = await client.send({"delete_file": True}, task=question)
         assert isinstance(ended, Task)
         after = read_usage(ended.metadata)
     assert before

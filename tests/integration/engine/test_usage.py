@@ -76,9 +76,9 @@ async def test_reports_of_a_run_are_summed(store: Store) -> None:
 async def test_reports_of_all_runs_are_summed(store: Store) -> None:
     """A result of ``once`` counts once; the rest of a run that is repeated counts again."""
     async with run_agent(report_and_ask, store=store) as agent:
-        asked = await agent.send("x")
-        assert sums(asked) == (1010, 0, {"EUR": 1.0})
-        ended = await agent.answer(asked, "go on")
+        question = await agent.send("x")
+        assert sums(question) == (1010, 0, {"EUR": 1.0})
+        ended = await agent.answer(question, "go on")
     assert sums(ended) == (1020, 1, {"EUR": 1.0, "USD": 0.5})
 
 

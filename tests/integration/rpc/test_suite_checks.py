@@ -1,4 +1,4 @@
-"""What the conformance suites check over gRPC, each with the raw call that they make: 1.0 (commit 357c4a8) and 0.3 (0.3.0.beta4)."""
+"""Checks of the conformance suites over gRPC, each with the raw call that they make: 1.0 (commit 357c4a8) and 0.3 (0.3.0.beta4)."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ async def test_a_conversation_finds_the_task_that_waits() -> None:
     """Without the id of the task."""
     module = Delete()
     async with run_agent(build_registry(data__delete=module)) as agent:
-        asked = await agent.call("data.delete", {"number": 7})
+        question = await agent.call("data.delete", {"number": 7})
         answer = {"role": "user", "parts": [{"type": "text", "text": "yes"}]}
-        params = {"message": answer, "contextId": asked["contextId"], "metadata": {"skillId": "data.delete"}}
+        params = {"message": answer, "contextId": question["contextId"], "metadata": {"skillId": "data.delete"}}
         done = (await agent.rpc("message/send", params))["result"]
-        assert (done["id"], done["status"]["state"], len(module.calls)) == (asked["id"], "completed", 1)
+        assert (done["id"], done["status"]["state"], len(module.calls)) == (question["id"], "completed", 1)
 
 
 @pytest.mark.requirement("apcore", "FR-TSK-006.a")
