@@ -124,7 +124,7 @@ INVALID = {
 @pytest.mark.requirement("0.3", "3.2.2")
 @pytest.mark.parametrize(("name", "document"), INVALID.values(), ids=INVALID)
 async def test_invalid_requests_of_0_3_are_invalid_arguments(name: str, document: Json) -> None:
-    """What is empty on the wire is missing."""
+    """A value that is empty on the wire is missing."""
     async with serve_agent(build_test_agent()) as client:
         failure = await client.fail(name, document, package=OLD)
         assert failure.code == "INVALID_ARGUMENT"
