@@ -13,7 +13,7 @@ package of stable names exists. Nothing of messages, callers and credentials is 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -87,7 +87,7 @@ class Tracing:
                 span.set_attributes({_INPUT_TOKENS: usage.input_tokens, _OUTPUT_TOKENS: usage.output_tokens})
 
     @contextmanager
-    def trace_delivery(self, task: Task) -> Iterator[dict[str, str]]:
+    def trace_delivery(self, task: Task) -> Generator[dict[str, str]]:
         """Deliver a webhook in a span below the request that has begun its task; the headers of the trace are for its receiver."""
         member = (task.metadata or {}).get(TRACE_MEMBER)
         parent = propagate.extract({"traceparent": member}) if isinstance(member, str) else None
@@ -121,7 +121,7 @@ class Tracing:
         return traced
 
     @contextmanager
-    def _start(self, name: str, kind: SpanKind, parent: Context | None, attributes: Mapping[str, Any]) -> Iterator[Span]:
+    def _start(self, name: str, kind: SpanKind, parent: Context | None, attributes: Mapping[str, Any]) -> Generator[Span]:
         with self._tracer.start_as_current_span(
             name, context=parent, kind=kind, attributes=dict(attributes), record_exception=False, set_status_on_exception=False
         ) as span:

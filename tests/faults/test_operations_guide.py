@@ -51,7 +51,7 @@ def test_the_commands_of_the_guide_are_commands(tmp_path: Path) -> None:
         while isinstance(command, click.Group):
             command = command.get_command(click.Context(command), words.pop(0))
         assert command is not None, line
-        command.make_parser(click.Context(command)).parse_args(words)
+        command.make_parser(click.Context(command, **cli.context_settings)).parse_args(words)
 
 
 @pytest.mark.soak

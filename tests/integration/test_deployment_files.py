@@ -103,7 +103,7 @@ def test_commands_have_options_of_ours() -> None:
         options = words
         if isinstance(command, click.Group):
             command, options = command.commands[words[0]], words[1:]
-        command.make_parser(click.Context(command)).parse_args([*options])
+        command.make_parser(click.Context(command, help_option_names=["-h", "--help"])).parse_args([*options])
 
 
 def test_processes_get_the_time_to_stop() -> None:

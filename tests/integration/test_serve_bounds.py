@@ -112,7 +112,10 @@ def test_blank_lines_after_an_answer_are_no_request(port: int) -> None:
     """They end the time that a kept connection may be idle, and begin the deadline of the next head."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert connection.recv(65_536).startswith(b"HTTP/1.1 200 ")
+        said = b""
+        while not said.endswith(b"['host']") and (piece := connection.recv(65_536)):  # head and body may come by themselves
+            said += piece
+        assert said.startswith(b"HTTP/1.1 200 ")
         connection.sendall(b"\r\n")
         assert connection.recv(65_536).startswith(b"HTTP/1.1 408 ")
 

@@ -17,7 +17,7 @@ from wheel import ROOT
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
 MAX_BASE_PACKAGES = 7
-MAX_BASE_BYTES = 30_000_000
+MAX_BASE_BYTES = 31_000_000
 
 APP = """
 from a2a_runtime import Agent, create_app
@@ -74,7 +74,7 @@ def test_every_extra_has_a_promise() -> None:
 
 
 def test_the_base_is_small(base: InstalledAlone) -> None:
-    """At most seven packages and 30 MB are installed with it."""
+    """At most seven packages and 31 MB are installed with it."""
     assert len(base.dependencies) <= MAX_BASE_PACKAGES, sorted(base.dependencies)
     own = sum(file.stat().st_size for name in ("a2a_contract", "a2a_gen", "a2a_runtime") for file in (base.site / name).rglob("*") if file.is_file())
     assert base.dependency_bytes + own <= MAX_BASE_BYTES

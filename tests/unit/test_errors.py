@@ -10,7 +10,7 @@ from a2a_contract.errors import ERRORS, A2AError, InvalidParamsError
 from a2a_runtime import errors
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 
-OURS = [getattr(errors, name) for name in errors.__all__]
+OURS = [error for name in errors.__all__ if issubclass(error := getattr(errors, name), A2AError)]
 
 
 def _below(error: type[A2AError]) -> Iterator[type[A2AError]]:
@@ -36,7 +36,7 @@ def test_the_tree_has_every_error() -> None:
         depth, name = len(line) - len(line.lstrip()), line.split()[0]
         path = [*(each for each in path if each[0] < depth), (depth, name)]
         below[name] = path[-2][1] if len(path) > 1 else A2AError.__name__
-    assert {error.__name__: error.__bases__[0].__name__ for error in OURS} == {name: below[name] for name in errors.__all__}
+    assert {error.__name__: error.__bases__[0].__name__ for error in OURS} == {error.__name__: below[error.__name__] for error in OURS}
 
 
 @pytest.mark.parametrize("error", [StoreUnavailableError, *_below(StoreUnavailableError), UnsupportedStoreError], ids=lambda error: error.__name__)

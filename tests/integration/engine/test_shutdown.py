@@ -18,7 +18,6 @@ from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.execution.run import NOT_RESTARTABLE, SERVER_SHUTDOWN, TOO_MANY_RESTARTS
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore
@@ -31,7 +30,7 @@ from .uninterruptible import asks, blocks, breaks_when_stopped, ignores, job, sl
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_shutdown_waits_for_running_handlers(store: Store) -> None:
+async def test_a_shutdown_waits_for_running_handlers(make_store: MakeStore) -> None:
     """Within the grace period a handler ends normally; new messages are refused."""
     release = asyncio.Event()
 
@@ -39,7 +38,7 @@ async def test_a_shutdown_waits_for_running_handlers(store: Store) -> None:
         await release.wait()
         return "done"
 
-    engine = Engine(store, Skills(Skill("short", short)), EngineOptions(settings=FAST_SETTINGS))
+    engine = Engine(make_store(), Skills(Skill("short", short)), EngineOptions(settings=FAST_SETTINGS))
     await engine.open()
     one = InProcessAgent(engine, "short", TaskScope("a"), None)
     stored = await one.start("hi")
@@ -48,9 +47,11 @@ async def test_a_shutdown_waits_for_running_handlers(store: Store) -> None:
     with pytest.raises(UnavailableError):
         await one.start("hi")
     release.set()
-    assert State((await one.wait_terminal(stored)).status.state) is State.COMPLETED
     async with asyncio.timeout(30):
         await closing
+    async with run_agent(Skill("short", short), store=make_store()) as after, asyncio.timeout(30):
+        ended = await after.engine.load(stored.scope, stored.wire_id)
+    assert (ended.state, ended.epoch) == (State.COMPLETED, stored.epoch)
 
 
 @pytest.mark.parametrize("handler", [sleeps, ignores, breaks_when_stopped], ids=lambda handler: handler.__name__)
