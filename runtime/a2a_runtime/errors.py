@@ -18,9 +18,10 @@
      │       └─ StoreInUseError               another process uses this store
      └─ InternalError                         (contract)
          ├─ ListenError                       a port cannot be listened on
-         ├─ SkillSourceError                  a source whose skills cannot be offered
-         ├─ UnsupportedStoreError             not a store that the runtime can use
-         └─ WorkerConfigError                 a worker without anything to run, or with contradictory queues
+         └─ ConfigurationError                the configuration cannot be used
+             ├─ SkillSourceError              a source whose skills cannot be offered
+             ├─ UnsupportedStoreError         not a store that the runtime can use
+             └─ WorkerConfigError             a worker without anything to run, or with contradictory queues
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ class StoreInUseError(StoreUnavailableError):
     """Another process uses this store; give each process its own file, or use Postgres, which many can share."""
 
 
-class UnsupportedStoreError(InternalError):
-    """This is not a store that the runtime can use; the reason names what it lacks."""
+class ConfigurationError(InternalError):
+    """The runtime cannot start or go on with this configuration; the reason names the place and the fix."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__()
@@ -95,36 +96,27 @@ class UnsupportedStoreError(InternalError):
 
     def __str__(self) -> str:
         return self.reason or self.message
+
+
+class UnsupportedStoreError(ConfigurationError):
+    """This is not a store that the runtime can use; the reason names what it lacks."""
 
 
 class ListenError(InternalError):
     """A port cannot be listened on, or not with this certificate; stop what runs there, or choose another."""
 
 
-class SkillSourceError(InternalError):
+class SkillSourceError(ConfigurationError):
     """A source cannot be opened, or describes skills that cannot be offered; the reason names the source, the skill and the fix."""
 
-    def __init__(self, reason: str = "") -> None:
-        super().__init__()
-        self.reason = reason
 
-    def __str__(self) -> str:
-        return self.reason or self.message
-
-
-class WorkerConfigError(InternalError):
+class WorkerConfigError(ConfigurationError):
     """A worker cannot run with this configuration; the reason names the skill or queue and the fix."""
-
-    def __init__(self, reason: str = "") -> None:
-        super().__init__()
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return self.reason or self.message
 
 
 __all__ = [
     "ConcurrencyError",
+    "ConfigurationError",
     "ContextMismatchError",
     "EventsGoneError",
     "FencedError",

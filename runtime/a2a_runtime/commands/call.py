@@ -11,10 +11,11 @@ from a2a_runtime.importing import explain_missing
 with explain_missing("a2a-gen call", "client"):
     from a2a_contract.v1_0 import Message, Task
     from a2a_runtime.client import SendOptions
-    from a2a_runtime.commands.terminal.command import EXIT_CODES, AgentCommand, run
+    from a2a_runtime.commands.terminal.command import EXIT_CODES, run
     from a2a_runtime.commands.terminal.message import Order, order_options
     from a2a_runtime.commands.terminal.report import CallReport, finish, print_line
     from a2a_runtime.commands.terminal.text import to_safe_line
+    from a2a_runtime.commands.usage_errors import StrictCommand
     from a2a_runtime.typed_client.conversation import CallConversation
     from a2a_runtime.typed_client.results import with_deadline
 
@@ -30,7 +31,7 @@ Examples:
 {EXIT_CODES}"""
 
 
-@click.command(cls=AgentCommand, epilog=_EXAMPLES)
+@click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @order_options
 @click.option("--no-wait", is_flag=True, help="Print the id of the task as soon as it exists, and leave it running.")
 def command(order: Order, *, no_wait: bool) -> None:

@@ -22,8 +22,9 @@ with explain_missing("a2a-gen serve", "serve"):
 from a2a_runtime.commands.extensions import build_extensions_app, extension_options, take_extension_options
 from a2a_runtime.commands.process import PROJECT_APP, load_app, override_setting, process_options
 from a2a_runtime.commands.settings_report import describe_settings
-from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, check_port, report_start_error
+from a2a_runtime.commands.startup import InvalidConfigurationError, check_port, report_start_error
 from a2a_runtime.commands.supervisor import InheritedFiles, Supervisor, build_command
+from a2a_runtime.commands.usage_errors import StrictCommand
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.heartbeat.registration import LISTENING_PORT
 from a2a_runtime.http.access_log import AccessLog
@@ -49,7 +50,7 @@ Examples:
 Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
 
 
-@click.command(cls=ServeCommand, epilog=_EXAMPLES)
+@click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @click.argument("app", default=PROJECT_APP)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")

@@ -14,22 +14,15 @@ import traceback
 from collections.abc import Iterator
 from itertools import dropwhile
 from pathlib import Path
-from typing import Any
 
 import click
 from litestar.exceptions import ImproperlyConfiguredException
 
 import a2a_runtime
-from a2a_runtime.errors import ListenError, SkillSourceError, StoreUnavailableError, UnsupportedStoreError, WorkerConfigError
+from a2a_runtime.errors import ConfigurationError, ListenError, StoreUnavailableError
 from a2a_runtime.importing import to_missing_extra
 
 _OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
-
-
-class ServeUsageError(click.UsageError):
-    """Wrong arguments."""
-
-    exit_code = 1
 
 
 class InvalidConfigurationError(click.ClickException):
@@ -42,19 +35,6 @@ class StartError(click.ClickException):
     """A start that failed with a valid configuration."""
 
     exit_code = 2
-
-
-class ServeCommand(click.Command):
-    """A command whose usage errors have the exit code of an invalid configuration."""
-
-    def make_context(self, *args: Any, **options: Any) -> click.Context:  # noqa: ANN401 - passed on
-        """Parse the arguments."""
-        try:
-            return super().make_context(*args, **options)
-        except click.exceptions.NoArgsIsHelpError:
-            raise
-        except click.UsageError as error:
-            raise ServeUsageError(error.format_message(), error.ctx) from None
 
 
 def check_port(host: str, port: int) -> None:
@@ -76,7 +56,7 @@ def report_import_error(name: str, error: Exception) -> click.ClickException:
 def report_start_error(error: BaseException) -> click.ClickException:
     """Describe an exception of a start: in one line if it names the cure, otherwise with its traceback."""
     causes = list(dict.fromkeys(_flatten(error)))
-    if all(isinstance(each, SkillSourceError | UnsupportedStoreError | WorkerConfigError | ImproperlyConfiguredException) for each in causes):
+    if all(isinstance(each, ConfigurationError | ImproperlyConfiguredException) for each in causes):
         return InvalidConfigurationError("; ".join(_describe(each) for each in causes))
     if all(isinstance(each, ListenError | StoreUnavailableError) for each in causes):
         return StartError("; ".join(_describe(each) for each in causes))

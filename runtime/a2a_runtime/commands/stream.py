@@ -10,9 +10,10 @@ from a2a_runtime.importing import explain_missing
 
 with explain_missing("a2a-gen stream", "client"):
     from a2a_contract.v1_0 import Message, Task
-    from a2a_runtime.commands.terminal.command import EXIT_CODES, AgentCommand, run
+    from a2a_runtime.commands.terminal.command import EXIT_CODES, run
     from a2a_runtime.commands.terminal.message import Order, order_options
     from a2a_runtime.commands.terminal.report import CallReport, finish
+    from a2a_runtime.commands.usage_errors import StrictCommand
     from a2a_runtime.typed_client.conversation import CallConversation
     from a2a_runtime.typed_client.results import with_deadline
 
@@ -27,7 +28,7 @@ artifactUpdate); the last one is the task as it is at its end.
 {EXIT_CODES}"""
 
 
-@click.command(cls=AgentCommand, epilog=_EXAMPLES)
+@click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @order_options
 def command(order: Order) -> None:
     """Call a skill of an agent and print its result as it is made.

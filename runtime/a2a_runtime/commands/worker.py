@@ -20,7 +20,8 @@ with explain_missing("a2a-gen worker", "workers"):
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.commands.process import PROJECT_APP, load_app, process_options
-from a2a_runtime.commands.startup import InvalidConfigurationError, ServeCommand, check_port, report_start_error
+from a2a_runtime.commands.startup import InvalidConfigurationError, check_port, report_start_error
+from a2a_runtime.commands.usage_errors import StrictCommand
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.runtime import AgentRuntime
 from a2a_runtime.surface import Surface
@@ -45,7 +46,7 @@ class WorkerConfig:
     port: int | None
 
 
-@click.command(cls=ServeCommand, epilog=_EXAMPLES)
+@click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @click.argument("app", default=PROJECT_APP)
 @click.option("--queue", "queues", multiple=True, help="Queue to serve; may be given again. [default: all]")
 @click.option("--concurrency", default=16, show_default=True, type=click.IntRange(1), help="Runs at once, of queues without a number of their own.")

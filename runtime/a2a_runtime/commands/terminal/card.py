@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import click
 
 from a2a_contract.v1_0 import AgentCard
-from a2a_runtime.commands.terminal.command import EXIT_CODES, AgentCommand, run
+from a2a_runtime.commands.terminal.command import EXIT_CODES, run
 from a2a_runtime.commands.terminal.report import print_json
 from a2a_runtime.commands.terminal.target import Target, target_options
 from a2a_runtime.commands.terminal.text import to_safe_line
+from a2a_runtime.commands.usage_errors import StrictCommand
 
 _EXAMPLES = f"""\b
 Examples:
@@ -21,7 +22,7 @@ Examples:
 {EXIT_CODES}"""
 
 
-@click.command(cls=AgentCommand, epilog=_EXAMPLES)
+@click.command(cls=StrictCommand, epilog=_EXAMPLES)
 @target_options
 @click.option("--extended", is_flag=True, help="The card for authenticated callers.")
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON (1.0), whatever the agent speaks.")

@@ -18,6 +18,7 @@ import click
 from a2a_contract.errors import A2AError, UnauthenticatedError, VersionNotSupportedError
 from a2a_runtime.client import A2AClientError, MissingCredentialsError, NoInterfaceError, UntrustedOriginError
 from a2a_runtime.commands.terminal.text import to_safe_line, to_safe_text
+from a2a_runtime.commands.usage_errors import CommandUsageError, StrictCommand
 from a2a_runtime.importing import to_missing_extra
 from a2a_runtime.logs import SanitizingFormatter
 from a2a_runtime.typed_client.errors import SkillError
@@ -35,42 +36,23 @@ _CURES: dict[type[Exception], str] = {
 }
 
 
-class CallUsageError(click.UsageError):
-    """Arguments or a configuration that cannot be used."""
-
-    exit_code = 1
-
-
 class CallError(click.ClickException):
     """A call that failed, or a task that is not completed."""
 
     exit_code = 2
 
 
-class AgentCommand(click.Command):
-    """A command whose usage errors end with 1."""
-
-    def make_context(self, *args: Any, **options: Any) -> click.Context:  # noqa: ANN401 - passed on
-        """Parse the arguments."""
-        try:
-            return super().make_context(*args, **options)
-        except click.exceptions.NoArgsIsHelpError:
-            raise
-        except click.UsageError as error:
-            raise CallUsageError(error.format_message(), error.ctx) from None
-
-
 class AgentGroup(click.Group):
     """A group of such commands."""
 
-    command_class = AgentCommand
+    command_class = StrictCommand
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            raise CallUsageError(error.format_message(), ctx) from None
+            raise CommandUsageError(error.format_message(), ctx) from None
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
@@ -81,13 +63,13 @@ def run(work: Coroutine[Any, Any, None]) -> None:
     try:
         asyncio.run(work)
     except (MissingCredentialsError, NoInterfaceError, UntrustedOriginError) as error:
-        raise CallUsageError(describe_error(error)) from error
+        raise CommandUsageError(describe_error(error)) from error
     except (A2AError, A2AClientError, SkillError) as error:
         raise CallError(describe_error(error)) from error
     except ModuleNotFoundError as error:
         if (missing := to_missing_extra(error, "a2a-gen")) is None:
             raise
-        raise CallUsageError(str(missing)) from error
+        raise CommandUsageError(str(missing)) from error
 
 
 def describe_error(error: Exception) -> str:

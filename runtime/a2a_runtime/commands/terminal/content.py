@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Part
-from a2a_runtime.commands.terminal.command import CallUsageError
+from a2a_runtime.commands.usage_errors import CommandUsageError
 
 STANDARD_INPUT = "-"
 _BINARY = "application/octet-stream"
@@ -27,7 +27,7 @@ def build_parts(words: Iterable[str], data: str | None, files: Iterable[str]) ->
         parts.append(Part(data=_parse_data(data)))
     parts += [_build_file_part(each) for each in files]
     if not parts:
-        raise CallUsageError("TEXT: nothing to send; give a text, - for standard input, --data or --file")
+        raise CommandUsageError("TEXT: nothing to send; give a text, - for standard input, --data or --file")
     return parts
 
 
@@ -37,11 +37,11 @@ def _parse_data(given: str) -> object:
     if given == STANDARD_INPUT:
         text = _read_standard_input()
     elif given.startswith("@"):
-        text = _read_bytes(given[1:], "--data")
+        text = read_file(given[1:], "--data")
     try:
         value: object = from_json(text, allow_inf_nan=False)
     except ValueError as error:
-        raise CallUsageError(f"--data: not JSON: {error}; give JSON, @FILE, or - for standard input") from None
+        raise CommandUsageError(f"--data: not JSON: {error}; give JSON, @FILE, or - for standard input") from None
     return JSON_NULL if value is None else value
 
 
@@ -51,18 +51,19 @@ def _build_file_part(given: str) -> Part:
     media_type = guess_type(name)[0]
     if "://" in given:
         return Part(url=given, filename=name or None, media_type=media_type)
-    return Part(raw=_read_bytes(given, "--file"), filename=Path(given).name, media_type=media_type or _BINARY)
+    return Part(raw=read_file(given, "--file"), filename=Path(given).name, media_type=media_type or _BINARY)
 
 
-def _read_bytes(path: str, option: str) -> bytes:
+def read_file(path: str, option: str) -> bytes:
+    """Read the file that an option names."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise CallUsageError(f"{option}: {path}: {(error.strerror or type(error).__name__).lower()}; name a file that can be read") from None
+        raise CommandUsageError(f"{option}: {path}: {(error.strerror or type(error).__name__).lower()}; name a file that can be read") from None
 
 
 def _read_standard_input() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:
-        raise CallUsageError("standard input: not UTF-8 text; send other content with --file") from None
+        raise CommandUsageError("standard input: not UTF-8 text; send other content with --file") from None

@@ -14,12 +14,12 @@ import click
 from a2a_contract.errors import A2AError
 from a2a_contract.v1_0 import Message, Part
 from a2a_runtime.client import A2AClient, A2AClientError, build_message
-from a2a_runtime.commands.terminal.command import CallUsageError
 from a2a_runtime.commands.terminal.content import build_parts
 from a2a_runtime.commands.terminal.questions import Answers
 from a2a_runtime.commands.terminal.report import check_folder, show_progress
 from a2a_runtime.commands.terminal.target import Target, target_options
 from a2a_runtime.commands.terminal.text import to_safe_line
+from a2a_runtime.commands.usage_errors import CommandUsageError
 from a2a_runtime.typed_client.client import build_skill_metadata
 from a2a_runtime.typed_client.conversation import CallOptions
 
@@ -75,7 +75,7 @@ class Order:
                 known = [each.id for each in (await client.get_extended_card()).skills]
         if known and skill not in known:
             listed = ", ".join(map(to_safe_line, known))
-            raise CallUsageError(f"SKILL: {skill!r} is not on the card, which has {listed}; name one of them, or pass --auto and the text")
+            raise CommandUsageError(f"SKILL: {skill!r} is not on the card, which has {listed}; name one of them, or pass --auto and the text")
 
 
 def order_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -96,7 +96,7 @@ def _build_order(target: Target, words: tuple[str, ...], *, is_auto: bool, task_
     check_folder(options["output"])
     skill, text = (None, words) if is_auto or task_id else (words[0] if words else "", words[1:])
     if skill == "":
-        raise CallUsageError("SKILL: not given; name a skill of the card (a2a-gen card show URL lists them), or pass --auto and the text")
+        raise CommandUsageError("SKILL: not given; name a skill of the card (a2a-gen card show URL lists them), or pass --auto and the text")
     parts = build_parts(text, options["data"], options["files"])
     answers = Answers(target.url, options["answers"])
     return Order(target, skill, parts, task_id, options["context_id"], answers, options["output"], options["as_json"])

@@ -15,8 +15,9 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, SendMessageResponse, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from a2a_runtime.client import TaskEvent
 from a2a_runtime.client.stream import TERMINAL_STATES
-from a2a_runtime.commands.terminal.command import CallError, CallUsageError
+from a2a_runtime.commands.terminal.command import CallError
 from a2a_runtime.commands.terminal.text import to_safe_json, to_safe_line, to_safe_text
+from a2a_runtime.commands.usage_errors import CommandUsageError
 from a2a_runtime.skills.schema import read_fields
 from a2a_runtime.typed_client.conversation import Progress
 from a2a_runtime.typed_client.results import is_completed, join_texts
@@ -50,7 +51,7 @@ def state_name(task: Task) -> str:
 def check_folder(output: Path | None) -> None:
     """Refuse a folder for files that cannot be used, before anything is sent."""
     if output is not None and not (output.is_dir() and os.access(output, os.W_OK)):
-        raise CallUsageError(f"--output: {output}: not a folder that can be written; create it")
+        raise CommandUsageError(f"--output: {output}: not a folder that can be written; create it")
 
 
 def finish(last: Task | Message | None) -> None:

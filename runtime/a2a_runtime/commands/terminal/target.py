@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +18,8 @@ import httpx
 from a2a_contract.dialects import DIALECTS
 from a2a_runtime.client import GRPC, HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Credential, Pin
 from a2a_runtime.client.grpc import is_grpc_url
-from a2a_runtime.commands.terminal.command import CallUsageError
+from a2a_runtime.commands.terminal.content import read_file
+from a2a_runtime.commands.usage_errors import CommandUsageError
 from a2a_runtime.settings import FILE_SUFFIX, PREFIX
 
 TOKEN_VARIABLE, HEADERS_VARIABLE = f"{PREFIX}CALL_TOKEN", f"{PREFIX}CALL_HEADERS"
@@ -47,7 +47,7 @@ class Target:
         try:
             return A2AClient(self.url, auth=self.auth, timeout=self.timeout, options=self.options)
         except ValueError as error:
-            raise CallUsageError(str(error)) from error
+            raise CommandUsageError(str(error)) from error
 
 
 _OPTIONS = (
@@ -90,7 +90,7 @@ def target_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def _build_target(url: str, token: str | None, credentials: tuple[str, ...], user: str | None, **options: Any) -> Target:  # noqa: ANN401 - of click
     if sum(map(bool, (token, credentials, user))) > 1:
-        raise CallUsageError("--token, --auth, --user: more than one given; --auth may be repeated, for each scheme of the card")
+        raise CommandUsageError("--token, --auth, --user: more than one given; --auth may be repeated, for each scheme of the card")
     binding: str | None = options["binding"]
     client_options = ClientOptions(
         pin=Pin(options["dialect"], _BINDINGS[binding] if binding else None),
@@ -115,52 +115,50 @@ def _build_auth(token: str | None, credentials: tuple[str, ...], user: str | Non
 
 def read_secret(value: str, option: str) -> str:
     """Return a secret, or the content of the file that stands for it."""
-    text = _read_file(value[1:], option).strip() if value.startswith("@") else value
+    text = _read_text_file(value[1:], option).strip() if value.startswith("@") else value
     if not text or not text.isprintable():
-        raise CallUsageError(f"{option}: not one line of printable text; give a secret, or @FILE with one")
+        raise CommandUsageError(f"{option}: not one line of printable text; give a secret, or @FILE with one")
     return text
 
 
 def _parse_credential(text: str) -> tuple[str, Credential]:
     name, separator, value = text.partition("=")
     if not (name and separator and value):
-        raise CallUsageError(f"--auth: {name!r} has no secret; write NAME=@FILE with the name of a scheme on the card")
+        raise CommandUsageError(f"--auth: {name!r} has no secret; write NAME=@FILE with the name of a scheme on the card")
     return name, read_secret(value, f"--auth {name}")
 
 
 def _parse_user(text: str) -> httpx.BasicAuth:
     user, separator, password = read_secret(text, "--user").partition(":")
     if not separator:
-        raise CallUsageError("--user: no password; write USER:PASSWORD, or @FILE with both")
+        raise CommandUsageError("--user: no password; write USER:PASSWORD, or @FILE with both")
     return httpx.BasicAuth(user, password)
 
 
 def _read_headers(given: Iterable[str]) -> Iterator[tuple[str, str]]:
     lines = _read_variable(HEADERS_VARIABLE).splitlines()
     for each in given:
-        lines += _read_file(each[1:], "--header").splitlines() if each.startswith("@") else [each]
+        lines += _read_text_file(each[1:], "--header").splitlines() if each.startswith("@") else [each]
     for line in filter(str.strip, lines):
         name, separator, value = line.partition(":")
         if not (separator and name.strip().isascii() and name.strip().isprintable() and value.strip().isprintable()):
-            raise CallUsageError(f"--header: {name[:40]!r} is no header; write NAME: VALUE in one line")
+            raise CommandUsageError(f"--header: {name[:40]!r} is no header; write NAME: VALUE in one line")
         yield name.strip().lower(), value.strip()
 
 
 def _read_variable(name: str) -> str:
     """Read a secret of the environment: the variable, or the file that the one with the suffix names."""
     path = os.environ.get(name + FILE_SUFFIX)
-    return _read_file(path, name + FILE_SUFFIX) if path else os.environ.get(name, "")
+    return _read_text_file(path, name + FILE_SUFFIX) if path else os.environ.get(name, "")
 
 
 def _read_card_keys(given: Iterable[str]) -> Iterator[str]:
     for each in given:
-        yield each if "://" in each else _read_file(each, "--card-key")
+        yield each if "://" in each else _read_text_file(each, "--card-key")
 
 
-def _read_file(path: str, option: str) -> str:
+def _read_text_file(path: str, option: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise CallUsageError(f"{option}: {path}: {(error.strerror or type(error).__name__).lower()}; name a file that can be read") from None
+        return read_file(path, option).decode("utf-8")
     except UnicodeDecodeError:
-        raise CallUsageError(f"{option}: {path}: not UTF-8 text; name a text file") from None
+        raise CommandUsageError(f"{option}: {path}: not UTF-8 text; name a text file") from None
