@@ -163,9 +163,7 @@ class AgentRuntime:
         keys = keys or ProcessKeys.from_settings(settings, surfaces)
         store = settings.store if store is None else store
         self.metrics, self.tracing = _build_metrics(settings), _build_tracing(settings)
-        self.store = _build_store(store, settings, surfaces, self.metrics)
-        if self.tracing is not None:
-            self.store = self.tracing.trace_store(self.store)
+        self.store = _build_store(store, settings, surfaces, self.metrics, self.tracing)
         for surface in surfaces:
             _check_task_ids(self.store, surface)
         self._http_client = LazyHttpClient(settings)
@@ -315,13 +313,17 @@ def _build_tracing(settings: Settings) -> Tracing | None:
     return build_tracing(settings.traces)
 
 
-def _build_store(store: Store | str, settings: Settings, surfaces: Sequence[Surface], metrics: Metrics | None) -> Store:
+def _build_store(store: Store | str, settings: Settings, surfaces: Sequence[Surface], metrics: Metrics | None, tracing: Tracing | None) -> Store:
     built = create_store(store, _to_store_options(settings, surfaces)) if isinstance(store, str) else validate_store(store)
-    if metrics is None:
-        return built
-    from a2a_runtime.stores.measured import measure_store  # noqa: PLC0415 - imported only where metrics are on
+    if metrics is not None:
+        from a2a_runtime.stores.measured import measure_store  # noqa: PLC0415 - imported only where metrics are on
 
-    return measure_store(built, metrics)
+        built = measure_store(built, metrics)
+    if tracing is not None:
+        from a2a_runtime.stores.instrumentation import instrument_store  # noqa: PLC0415 - imported only where traces are on
+
+        built = instrument_store(built, tracing.trace_call)
+    return built
 
 
 def _check_task_ids(store: Store, surface: Surface) -> None:

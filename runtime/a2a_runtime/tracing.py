@@ -12,11 +12,10 @@ package of stable names exists. Nothing of messages, callers and credentials is 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from a2a_contract.errors import A2AError, InternalError, InvalidAgentResponseError, UnavailableError
 from a2a_contract.v1_0 import Task
@@ -29,8 +28,6 @@ with explain_missing("A2A_TRACES", "otel"):
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
-
-T = TypeVar("T")
 
 _NAME = "a2a_runtime"
 _OPERATION, _AGENT, _CONVERSATION = "gen_ai.operation.name", "gen_ai.agent.name", "gen_ai.conversation.id"
@@ -100,12 +97,8 @@ class Tracing:
                 _record_error(span, error)
                 raise
 
-    def trace_store(self, store: T) -> T:
-        """Wrap a store whose calls are spans, where they belong to a request, a run or a delivery."""
-        return cast("T", _TracedStore(store, self))
-
     def trace_call(self, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        """Make a span of each call of a store."""
+        """Make a span of each call of a store that belongs to a request, a run or a delivery."""
 
         @wraps(call)
         async def traced(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - passed on
@@ -126,16 +119,6 @@ class Tracing:
             name, context=parent, kind=kind, attributes=dict(attributes), record_exception=False, set_status_on_exception=False
         ) as span:
             yield span
-
-
-class _TracedStore:
-    """All that a store has; calls that wait are traced."""
-
-    def __init__(self, store: object, tracing: Tracing) -> None:
-        for name in dir(store):
-            if not name.startswith("_"):
-                member = getattr(store, name)
-                setattr(self, name, tracing.trace_call(name, member) if inspect.iscoroutinefunction(member) else member)
 
 
 def _write_trace(origin: Origin) -> None:

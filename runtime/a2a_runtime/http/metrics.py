@@ -6,8 +6,8 @@ The client chooses by ``Accept``; without it, or with anything else, it gets the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
@@ -21,6 +21,8 @@ with explain_missing("A2A_METRICS_PATH", "metrics"):
     from prometheus_client.registry import Collector
 
 from a2a_runtime.metrics import SECONDS, Histogram, Metrics
+
+T = TypeVar("T")
 
 FindMetrics: TypeAlias = Callable[[], Metrics | None]
 """Finds the metrics of the agents, while they run."""
@@ -38,28 +40,14 @@ class MetricsCollector(Collector):
         """Read all numbers."""
         if (metrics := self._find_metrics()) is None:
             return
-        requests = CounterMetricFamily("a2a_requests", "Requests.", labels=("operation", "dialect", "binding", "outcome"))
-        for request, number in tuple(metrics.requests.items()):
-            requests.add_metric(request, number)
-        runs = CounterMetricFamily("a2a_runs", "Runs of handlers.", labels=("skill", "end"))
-        for run, number in tuple(metrics.runs.items()):
-            runs.add_metric(run, number)
-        failures = CounterMetricFamily("a2a_store_failures", "Store calls that have raised an error.", labels=("call",))
-        for call, number in tuple(metrics.store_failures.items()):
-            failures.add_metric((call,), number)
-        tokens = CounterMetricFamily("a2a_tokens", "Tokens that handlers have reported.", labels=("skill", "kind"))
-        for kind, number in tuple(metrics.tokens.items()):
-            tokens.add_metric(kind, number)
-        costs = CounterMetricFamily("a2a_cost", "Cost that handlers have reported.", labels=("skill", "currency"))
-        for cost, amount in tuple(metrics.costs.items()):
-            costs.add_metric(cost, amount)
-        refusals = CounterMetricFamily("a2a_refusals", "Requests that were not admitted, or not processed now.", labels=("reason",))
-        for reason, number in tuple(metrics.refusals.items()):
-            refusals.add_metric((reason,), number)
-        pushes = CounterMetricFamily("a2a_push_attempts", "Attempts of webhooks.", labels=("outcome",))
-        for outcome, number in tuple(metrics.push_outcomes.items()):
-            pushes.add_metric((outcome,), number)
-        yield from (requests, runs, failures, tokens, costs, refusals, pushes)
+        yield _build_counter("a2a_requests", "Requests.", ("operation", "dialect", "binding", "outcome"), metrics.requests.items())
+        yield _build_counter("a2a_runs", "Runs of handlers.", ("skill", "end"), metrics.runs.items())
+        yield _build_counter("a2a_store_failures", "Store calls that have raised an error.", ("call",), _with_one_label(metrics.store_failures))
+        yield _build_counter("a2a_tokens", "Tokens that handlers have reported.", ("skill", "kind"), metrics.tokens.items())
+        yield _build_counter("a2a_cost", "Cost that handlers have reported.", ("skill", "currency"), metrics.costs.items())
+        refusals = _with_one_label(metrics.refusals)
+        yield _build_counter("a2a_refusals", "Requests that were not admitted, or not processed now.", ("reason",), refusals)
+        yield _build_counter("a2a_push_attempts", "Attempts of webhooks.", ("outcome",), _with_one_label(metrics.push_outcomes))
         yield _build_histogram("a2a_queue_seconds", "Time until a run.", ("skill",), _with_one_label(metrics.queue_seconds))
         yield _build_histogram("a2a_event_lag_seconds", "Time from a status to its reader.", (), [((), metrics.event_lag)])
         yield GaugeMetricFamily("a2a_push_backlog", "Deliveries of webhooks in the store.", metrics.push_backlog)
@@ -73,9 +61,16 @@ class MetricsCollector(Collector):
         yield GaugeMetricFamily("a2a_uptime_seconds", "Time since the start.", time.monotonic() - metrics.started_at)
 
 
-def _with_one_label(histograms: dict[str, Histogram]) -> Iterator[tuple[tuple[str], Histogram]]:
-    for label, histogram in tuple(histograms.items()):
-        yield (label,), histogram
+def _with_one_label(found: Mapping[str, T]) -> Iterator[tuple[tuple[str], T]]:
+    for label, value in tuple(found.items()):
+        yield (label,), value
+
+
+def _build_counter(name: str, text: str, labels: tuple[str, ...], found: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+    family = CounterMetricFamily(name, text, labels=labels)
+    for values, number in tuple(found):
+        family.add_metric(values, number)
+    return family
 
 
 def _build_histogram(name: str, text: str, labels: tuple[str, ...], found: Iterable[tuple[tuple[str, ...], Histogram]]) -> Metric:
