@@ -38,6 +38,7 @@ from a2a_runtime.service.context import ProtocolBinding, SrsForm
 _METHODS = ("POST", "OPTIONS")
 _AUTHORIZATION = b"authorization"
 _MAX_CARD_CALL_BYTES = 64 * 1024
+_AS_IT_IS = RewrittenCall(b"")
 _TABLES = {**METHODS, MESH.name: MESH_METHODS}
 
 
@@ -59,15 +60,17 @@ class JsonRpcEndpoint(Endpoint):
         """Respond to a call."""
         if request.scope["method"] != "POST":
             return await send_allowed_methods(request, _METHODS)
-        caller, body = await self._admit(request)
-        check_json(body)
-        rewritten = rewrite_call(body) if self.dispatcher.surface.srs_forms else RewrittenCall(body)
-        body = rewritten.body
+        rewritten = _AS_IT_IS
+        if self.dispatcher.surface.srs_forms:
+            caller, rewritten = await self._read_srs_call(request)
+            body = rewritten.body
+        else:
+            caller = await self.dispatcher.admit(request)
+            body = await self.dispatcher.read_body(request)
+            check_json(body)
         try:
             call = self._parser.parse(body)
         except InvalidCallError as error:
-            if not self._is_lenient and error.method not in self._lenient_methods:
-                request.check_media_type(self._media_types)
             self._complete_error(error, request, body)
             raise
         request.call_id = call.call_id
@@ -93,19 +96,21 @@ class JsonRpcEndpoint(Endpoint):
         prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
         return await self.dispatcher.serve(request, Invocation(binding, parsed, context, prefix, b"}"))
 
-    async def _admit(self, request: HttpRequest) -> tuple[Caller, bytes]:
-        """Admit a request and read its body; a form of the apcore SRS lets every client ask for the public card."""
+    async def _read_srs_call(self, request: HttpRequest) -> tuple[Caller, RewrittenCall]:
+        """Admit a request in the forms of the apcore SRS, and read it; every client may ask for the public card."""
         try:
             caller = await self.dispatcher.admit(request)
         except UnauthenticatedError:
-            surface = self.dispatcher.surface
-            if not surface.srs_forms or surface.public_card is False or _AUTHORIZATION in request.headers:
+            if self.dispatcher.surface.public_card is False or _AUTHORIZATION in request.headers:
                 raise
             body = await read_body(request, _MAX_CARD_CALL_BYTES)
             if not is_card_call(body):
                 raise
-            return ANONYMOUS, body
-        return caller, await self.dispatcher.read_body(request)
+            caller = ANONYMOUS
+        else:
+            body = await self.dispatcher.read_body(request)
+        check_json(body)
+        return caller, rewrite_call(body)
 
     async def _select_by_task(self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: tuple[int, ...]) -> int:
         """Select the dialect in which the task of a call was created; that of the mesh, if there is one, for an unknown task."""
@@ -116,7 +121,9 @@ class JsonRpcEndpoint(Endpoint):
         return dialects.get(dialect or MESH.name, indexes[0])
 
     def _complete_error(self, error: InvalidCallError, request: HttpRequest, body: bytes) -> None:
-        """Select the dialect of an error response, and add the field errors that the parser has not reached."""
+        """Check the media type, select the dialect of an error response, and add the field errors that the parser has not reached."""
+        if not self._is_lenient and error.method not in self._lenient_methods:
+            request.check_media_type(self._media_types)
         request.call_id = error.call_id
         dialects = self.dispatcher.supported_dialects
         dialects.for_version(request.version)

@@ -36,7 +36,9 @@ class MessageOperations(ServiceBase):
 
     async def send_message(self, request: SendMessageRequest, context: CallContext) -> Encoded[SendMessageResponse]:
         """Accept a message and return its task as soon as it has ended or waits for the caller, or at once."""
-        command = await self._address(parse_send_request(request, context), context)
+        command = parse_send_request(request, context)
+        if context.surface.srs_forms:
+            command = await self._address(command, context)
         accepted = await self._accept(command, context)
         if isinstance(accepted, Message):
             return Encoded.of(SendMessageResponse(message=accepted))
@@ -50,7 +52,9 @@ class MessageOperations(ServiceBase):
     async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
         """Accept a message and yield its task and the events of this task until it has ended or waits for the caller, or the reply."""
         require_streaming(context.surface)
-        command = await self._address(parse_send_request(request, context), context)
+        command = parse_send_request(request, context)
+        if context.surface.srs_forms:
+            command = await self._address(command, context)
         accepted = await self._accept(command, context, is_streaming=True)
         if isinstance(accepted, Message):
             yield Event(0, Encoded.of(StreamResponse(message=accepted)))
@@ -113,7 +117,7 @@ class MessageOperations(ServiceBase):
     async def _address(self, command: SendCommand, context: CallContext) -> SendCommand:
         """Address a message of the apcore SRS to the task of its context that waits for input; it needs no id there."""
         message = command.message
-        if message.task_id or not message.context_id or not context.surface.srs_forms or context.dialect != srs_forms.DIALECT:
+        if message.task_id or not message.context_id or context.dialect != srs_forms.DIALECT:
             return command
         query = TaskQuery(message.context_id, State.INPUT_REQUIRED, page_size=1, history_length=0)
         page = await filter_readable(await self._store.list_tasks(command.scope, query), context)

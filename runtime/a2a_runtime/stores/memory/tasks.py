@@ -29,10 +29,6 @@ class PlannedChange:
     metadata: bytes  # of the task, after the change
     at: int
 
-    def number_events(self) -> list[LoggedEvent]:
-        """Number the events of the change."""
-        return self.rows.number_events(self.task.last_seq, self.task.state)
-
 
 class MemoryTasks(MemoryBase):
     """Create, load, update, list and delete tasks; read events."""
@@ -108,7 +104,7 @@ class MemoryTasks(MemoryBase):
     def _apply_change(self, planned: PlannedChange) -> ChangeResult:
         """Write the rows; nothing may fail from here on."""
         task, change, rows, at = planned.task, planned.change, planned.rows, planned.at
-        events = planned.number_events()
+        events = rows.number_events(task.last_seq, task.state)
         task.status = rows.status or task.status
         task.metadata = planned.metadata
         self._write_content(task, change, rows)

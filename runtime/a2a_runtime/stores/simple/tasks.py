@@ -150,7 +150,7 @@ class SimpleTasks(MemoryStore):
             metadata |= reserved.clear_records(self._records.get(task.key, {}).values())
         if not (metadata or change.state or change.artifacts or change.messages):
             return None
-        metadata |= reserved.encode_progress(task.version + 1, task.last_seq + len(planned.number_events()), task.epoch)
+        metadata |= reserved.encode_progress(task.version + 1, task.last_seq + len(planned.rows.number_events(task.last_seq, task.state)), task.epoch)
         codec, message = self._codec, change.status_message
         version: int = await self._call(
             "update_task",
