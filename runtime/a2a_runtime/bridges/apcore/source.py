@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
 
 from a2a_contract.json_types import is_json_object
@@ -133,26 +133,18 @@ class ApcoreSource(SkillSource):
 
     async def call(self, skill: SkillDescriptor, value: object, context: SkillContext) -> object:
         """Call a module, and ask for approvals until it has run."""
-        approvals = Approvals(skill, context, asks_first=self._asks_first(skill))
-        call = await self._build_call(skill, value, context)
-        try:
-            call = await approvals.restore(call)
-            await _mark_working(skill, context)
+        async with self._begin_call(skill, value, context) as (first, approvals):
+            call = first
             while True:
                 try:
                     return build_artifact(await self._caller.call(call))
                 except ApprovalNeededError as needed:
                     call = await approvals.answer(call, needed.pending)
-        except Exception as error:  # the edge of other code
-            raise _end_task(error, skill, context) from error
 
     async def stream(self, skill: SkillDescriptor, value: object, context: SkillContext) -> AsyncGenerator[object, None]:
         """Call a module, and yield its chunks as they come."""
-        approvals = Approvals(skill, context, asks_first=self._asks_first(skill))
-        call = await self._build_call(skill, value, context)
-        try:
-            call = await approvals.restore(call)
-            await _mark_working(skill, context)
+        async with self._begin_call(skill, value, context) as (first, approvals):
+            call = first
             while True:
                 try:
                     async with aclosing(self._caller.stream(call)) as chunks:
@@ -162,7 +154,17 @@ class ApcoreSource(SkillSource):
                     call = await approvals.answer(call, needed.pending)
                 else:
                     return
-        except Exception as error:  # as above
+
+    @asynccontextmanager
+    async def _begin_call(self, skill: SkillDescriptor, value: object, context: SkillContext) -> AsyncGenerator[tuple[ModuleCall, Approvals]]:
+        """Prepare a call with the approvals that it has already; an error within ends its task."""
+        approvals = Approvals(skill, context, asks_first=self._asks_first(skill))
+        call = await self._build_call(skill, value, context)
+        try:
+            call = await approvals.restore(call)
+            await _mark_working(skill, context)
+            yield call, approvals
+        except Exception as error:  # the edge of other code
             raise _end_task(error, skill, context) from error
 
     def _asks_first(self, skill: SkillDescriptor) -> bool:
