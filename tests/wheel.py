@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,6 +11,8 @@ from pathlib import Path
 
 import httpx
 from peers.environments import interpreter
+
+from a2a_runtime.testing.ports import find_free_port
 
 ROOT = Path(__file__).parents[1]
 DEPENDENCIES = "wheel-dependencies"
@@ -73,10 +74,3 @@ def wait_for_card(url: str) -> str:
         else:
             return url
     raise TimeoutError(url)
-
-
-def find_free_port() -> int:
-    """Find a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

@@ -90,7 +90,8 @@ def render_cli() -> str:
     """Render the help of every command."""
     lines = ["# Commands", "", "The help of every command, as `--help` prints it.", ""]
     for name, command in walk_commands(cli, "a2a-gen"):
-        context = click.Context(command, info_name=name, help_option_names=["-h", "--help"], max_content_width=100, terminal_width=100)
+        options = cli.context_settings["help_option_names"]
+        context = click.Context(command, info_name=name, help_option_names=options, max_content_width=100, terminal_width=100)
         lines += [f"## {name}", "", "```text", command.get_help(context), "```", ""]
     return "\n".join(lines)
 

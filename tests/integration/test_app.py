@@ -27,6 +27,7 @@ from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project.loader import ProjectConfigError, load_project
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Limits, Surface
+from a2a_runtime.testing.ports import find_free_port
 
 NEW = DialectBinding(V1_0.name, is_jsonrpc=True)
 SKILLS = "async def shout(ctx):\n    return ctx.text.upper()\n\n\nnothing = 7\n"
@@ -248,13 +249,6 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "A2A_CANCEL_GRACE": "0.2"}
 
 
-def free_port() -> int:
-    """Find an unused port."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 def run(folder: Path, *words: str) -> subprocess.Popen[str]:
     """Start a command in a folder."""
     return subprocess.Popen([sys.executable, *words], cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -278,7 +272,7 @@ SERVERS = [("-c", SERVE), ("-m", "litestar", "--app", "a2a_runtime.app:app", "ru
 @pytest.mark.parametrize("command", SERVERS, ids=["a2a-gen serve", "litestar run", "uvicorn"])
 def test_a_project_is_served(folder: Path, command: tuple[str, ...]) -> None:
     """By our own command and by those that people have; it stops when it is told to, and says that all was well."""
-    port = free_port()
+    port = find_free_port()
     server = run(folder, *command, "--port", str(port))
     try:
         assert ask(port, server).json()["name"] == "shouter"
@@ -304,7 +298,7 @@ async def asgi(scope, receive, send):
 def test_only_trusted_proxies_set_the_client_address(tmp_path: Path, words: tuple[str, ...], caller: str) -> None:
     """The client is the connected address unless that is a trusted proxy; no log contains the query of a request, where keys may be."""
     (tmp_path / "who.py").write_text(WHO_CALLS)
-    port = free_port()
+    port = find_free_port()
     server = run(tmp_path, "-c", SERVE, "who:asgi", "--port", str(port), *words)
     try:
         ask(port, server)

@@ -15,7 +15,6 @@ from litestar.connection import ASGIConnection
 from litestar.exceptions import NotAuthorizedException
 from litestar.middleware import AbstractAuthenticationMiddleware, AuthenticationResult, DefineMiddleware
 from litestar.testing import TestClient
-from wheel import find_free_port
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
@@ -24,6 +23,7 @@ from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
+from a2a_runtime.testing.ports import find_free_port
 
 APP = """
 from a2a_runtime import Agent, create_app

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+
+from a2a_runtime.testing.ports import find_free_port
 
 AGENT = """
 import os
@@ -46,12 +47,6 @@ def start(folder: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "a2a_gen", "serve", *words]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("A2A_")}
     return subprocess.Popen(command, cwd=folder, env={**inherited, **variables}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def free_port() -> int:
-    """Find an unused port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def wait_until(is_done: Callable[[], bool], server: subprocess.Popen[str]) -> None:
@@ -98,7 +93,7 @@ def test_processes_share_a_port(tmp_path: Path, postgres_url: str) -> None:
     """One that is killed is replaced; all stop together, and no secret is among their arguments or in their log."""
     (tmp_path / "served.py").write_text(AGENT.format(words="one"))
     (tmp_path / "store").write_text(postgres_url)
-    port = free_port()
+    port = find_free_port()
     server = start(tmp_path, "served:app", "--port", str(port), "--workers", "2", A2A_STORE_FILE=str(tmp_path / "store"))
     try:
         first = find_processes(port, set(), server)
@@ -120,7 +115,7 @@ def test_processes_share_a_port(tmp_path: Path, postgres_url: str) -> None:
 def test_a_store_of_one_process_is_refused(tmp_path: Path, store: str) -> None:
     """In one line, before any process starts."""
     (tmp_path / "served.py").write_text(AGENT.format(words="one"))
-    server = start(tmp_path, "served:app", "--port", str(free_port()), "--workers", "2", "--store", store)
+    server = start(tmp_path, "served:app", "--port", str(find_free_port()), "--workers", "2", "--store", store)
     output, _ = server.communicate(timeout=WAIT_SECONDS)
     assert server.returncode == 1
     assert output.splitlines()[-1] == "error: --workers 2: the store belongs to one process; set --store postgresql://…, or --workers 1"
@@ -130,7 +125,7 @@ def test_processes_that_cannot_start_end_the_command(tmp_path: Path) -> None:
     """With the exit code and the line of the first of them; nothing is started for ever."""
     (tmp_path / "served.py").write_text(AGENT.format(words="one"))
     address = "postgresql://ada@127.0.0.1:1/tasks"
-    server = start(tmp_path, "served:app", "--port", str(free_port()), "--workers", "2", "--store", address)
+    server = start(tmp_path, "served:app", "--port", str(find_free_port()), "--workers", "2", "--store", address)
     output, _ = server.communicate(timeout=WAIT_SECONDS)
     assert server.returncode == 2, output
     assert "check that the server runs" in output
@@ -140,7 +135,7 @@ def test_a_change_of_the_code_starts_again(tmp_path: Path) -> None:
     """A file that cannot be imported is waited for: the next change starts again."""
     module = tmp_path / "served.py"
     module.write_text(AGENT.format(words="one"))
-    port = free_port()
+    port = find_free_port()
     server = start(tmp_path, "served:app", "--port", str(port), "--reload")
     try:
         wait_until(lambda: read_card(port) == "one", server)

@@ -12,7 +12,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from wheel import ROOT, find_free_port, wait_for_card
+from wheel import ROOT, wait_for_card
+
+from a2a_runtime.testing.ports import find_free_port
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 

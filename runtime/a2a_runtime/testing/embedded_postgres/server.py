@@ -10,18 +10,18 @@ import ctypes
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError, find_programs, find_unprivileged_user
+from a2a_runtime.testing.ports import find_free_port
 
 _START_TIMEOUT_SECONDS = 30.0
 _STOP_TIMEOUT_SECONDS = 15.0
@@ -45,7 +45,7 @@ class PostgresServer:
             shutil.chown(self.folder, self._user)
         self._programs = find_programs(self.folder, self._user)
         self._data = self.folder / "data"
-        self.port = _find_free_port()
+        self.port = find_free_port()
 
     @property
     def url(self) -> str:
@@ -220,10 +220,3 @@ def _find_temporary_folder(user: str | None) -> str:
         if user is None or not subprocess.run(command, user=user, capture_output=True, cwd="/", check=False).returncode:  # noqa: S603  # fixed
             return folder
     raise PostgresMissingError(f"PostgresServer: user {user!r} can enter no folder for temporary files; set TMPDIR")
-
-
-def _find_free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -19,8 +19,9 @@ from urllib.parse import urlsplit, urlunsplit
 from a2a_runtime.client.client import Content
 from a2a_runtime.settings import PREFIX
 from a2a_runtime.testing.faults.load import CheckTask, Load, LoadPlan, LoadReport
-from a2a_runtime.testing.faults.processes import AgentProcess, find_free_port
+from a2a_runtime.testing.faults.processes import AgentProcess
 from a2a_runtime.testing.faults.proxy import CuttableProxy
+from a2a_runtime.testing.ports import find_free_port
 
 T = TypeVar("T")
 

@@ -65,14 +65,6 @@ class AgentProcess:
         return self._log.read_text(encoding="utf-8", errors="replace")[-_LOG_CHARACTERS:]
 
 
-def find_free_port() -> int:
-    """Find a port that is free now."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def _is_listening(port: int) -> bool:
     with closing(socket.socket()) as probe:
         probe.settimeout(1.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from integration.bridges.apcore.world import apcore
 
 from a2a_runtime.commands.extensions import build_extensions_app, take_extension_options
 from a2a_runtime.commands.startup import InvalidConfigurationError
+from a2a_runtime.testing.ports import find_free_port
 
 NONE = dict.fromkeys(
     (
@@ -66,17 +66,10 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     )
 
 
-def free_port() -> int:
-    """Find a free port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
-
-
 @pytest.mark.requirement("apcore", "FR-CMD-001", "FR-CMD-002")
 def test_a_folder_is_served(extensions: Path, tmp_path: Path) -> None:
     """Under a name, to callers with tokens; it stops with 0."""
-    port = free_port()
+    port = find_free_port()
     words = ("--extensions-dir", str(extensions), "--port", str(port), "--name", "tools", "--version", "1.2.3", "--push-notifications")
     server = start(tmp_path, *words, "--auth-type", "bearer", "--auth-issuer", "https://id.example.com", "--log-level", "warning")
     try:
