@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -26,6 +27,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 for setting in fields(Settings):
     os.environ.pop(PREFIX + setting.name.upper(), None)
 
+
+_LOGGERS = ("a2a_runtime", "uvicorn")
 
 # A run in the background of a script ignores interrupts, and so would the processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -66,6 +69,19 @@ def forget_modules_of_temporary_folders(tmp_path_factory: pytest.TempPathFactory
     for name in sys.modules.keys() - loaded:
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder):
             del sys.modules[name]
+
+
+@pytest.fixture(autouse=True)
+def restore_the_process() -> Iterator[None]:
+    """Restore the environment and the loggers, which commands change that run in the process of the tests."""
+    environment, loggers = dict(os.environ), [(each, [*each.handlers], each.propagate, each.level) for each in map(logging.getLogger, _LOGGERS)]
+    yield
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    os.environ.update(environment)
+    for logger, handlers, propagate, level in loggers:
+        logger.handlers[:], logger.propagate = handlers, propagate
+        logger.setLevel(level)
 
 
 @pytest.fixture

@@ -56,12 +56,12 @@ def create_app(
 
 
 @cache
-def _load_app() -> Litestar:
-    project = load_project(Path.cwd(), os.environ)
+def _load_app(folder: Path) -> Litestar:
+    project = load_project(folder, os.environ)
     return create_app(*project.surfaces, store=project.settings.store, settings=project.settings, mesh=project.mesh)
 
 
 def __getattr__(name: str) -> Litestar:
     if name == "app":
-        return _load_app()
+        return _load_app(Path.cwd())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
