@@ -174,10 +174,10 @@ async def test_many_orphans_are_shared_by_the_living(postgres_url: str) -> None:
             options = EngineOptions(replace(FAST_SETTINGS, orphan_scan_interval=interval), notifier=PostgresNotifier(postgres_url))
             await stack.enter_async_context(run_agent(count_runs(number), store=PostgresStore(postgres_url), options=options))
         await dying.unregister("dying")
+        await dying.close()
         while sum(counts.values()) < 600:  # noqa: ASYNC110 - the counts have no event
             await asyncio.sleep(0.02)
-    assert min(counts[number] for number in range(3)) >= 100, counts
-    await dying.close()
+    assert min(counts[number] for number in range(3)) >= 20, counts  # without a notification those with a long interval get none
 
 
 async def test_the_cleanup_goes_on_until_nothing_is_due() -> None:
