@@ -9,7 +9,7 @@ class OperatorSettings:
     """Operator settings; ``schemas/settings.json`` has their limits."""
 
     store: str = field(default="memory", repr=False)
-    """``memory``, ``sqlite:///file`` or ``postgresql://…``"""
+    """``memory``, ``sqlite:///file``, ``postgresql://…``, or ``module:attribute`` for a store of your own"""
     grpc: str = ""
     """Address for gRPC, ``host:port``, of the only surface or of the one that has a gRPC port; empty for none. Needs the extra ``grpc``."""
     store_direct: str = field(default="", repr=False)

@@ -326,7 +326,7 @@ class ProjectFile(ConfigTable):
     dialects: Dialects | None = None
     """The dialects of surfaces that name none themselves; by default 1.0 and 0.3."""
     store: str = "memory"
-    """Where tasks live: memory, a SQLite file or a Postgres database; the environment can override it."""
+    """Where tasks live: memory, a SQLite file, a Postgres database, or a store of your own as module:attribute; the environment can override it."""
     agent: AgentTable
     capabilities: CapabilitiesTable | None = None
     surfaces: Surfaces | None = None

@@ -134,6 +134,10 @@ def test_stores_that_do_not_open(deployment: Deployment, monkeypatch: pytest.Mon
     """A wrong URL is a configuration error, a database that is away is none."""
     deployment.set(A2A_STORE="mysql://x")
     assert "use " in deployment.find("error", "--offline")["store"]
+    deployment.set(A2A_STORE="a2a_runtime.testing.dict_storage:Missing")
+    assert "there is no Missing" in deployment.find("error", "--offline")["store"]
+    deployment.set(A2A_STORE="a2a_runtime.testing.dict_storage:DictStorage")
+    assert "opened at the start only" in deployment.find("ok", "--offline")["store"]
     deployment.set(A2A_STORE="postgresql://user@127.0.0.1:9/none")
     result = deployment.run("--offline")
     assert (result.exit_code, "outage" in result.stdout) == (2, True)

@@ -22,7 +22,7 @@ from a2a_runtime.importing import explain_missing
 from a2a_runtime.project.loader import ProjectConfigError, read_store_setting
 from a2a_runtime.settings import PREFIX
 from a2a_runtime.stores.base import MaintainedStore, Store
-from a2a_runtime.stores.factory import create_store, to_plain_url
+from a2a_runtime.stores.factory import create_store, is_object_name, to_plain_url
 from a2a_runtime.stores.models import StoredTask, TaskQuery
 
 T = TypeVar("T")
@@ -120,6 +120,8 @@ def _resolve_url(ctx: click.Context, _param: click.Parameter, value: str | None)
         raise CommandError(str(error)) from error
     if url is None:
         raise click.UsageError(f"--store: not given; pass it, or set {PREFIX}STORE, or store in an a2a.toml", ctx)
+    if is_object_name(url):
+        raise click.UsageError(f"--store: {url!r} is a store of your own; use its own tools, or give the URL of a SQLite file or of Postgres", ctx)
     return to_plain_url(url)
 
 

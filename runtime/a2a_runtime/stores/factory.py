@@ -1,12 +1,15 @@
-"""Creation of a store from a URL, and validation of store objects."""
+"""Creation of a store from a URL or the name of an object, and validation of store objects."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from a2a_runtime.errors import UnsupportedStoreError
-from a2a_runtime.importing import explain_missing
+from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, RunQueue, Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
@@ -15,20 +18,29 @@ MEMORY_URL = "memory"
 _DRIVERS = {"sqlite": {"aiosqlite", "pysqlite"}, "postgresql": {"asyncpg", "psycopg", "psycopg2", "psycopg_async"}}
 """Drivers that addresses for SQLAlchemy name; the store has a driver of its own."""
 _ATTRIBUTES = ("is_durable", "runs_again", "accepts_task_ids")
-_URL_FORMS = "memory, sqlite:///tasks.db, sqlite:////var/lib/agent/tasks.db (absolute path) or postgresql://user@host/database"
+_STORAGE_METHODS = frozenset({"load_task", "create_task", "update_task"})
+_OBJECT_NAME = re.compile(r"(?!(memory|sqlite|postgres(ql)?):)[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_URL_FORMS = (
+    "memory, sqlite:///tasks.db, sqlite:////var/lib/agent/tasks.db (absolute path), postgresql://user@host/database, "
+    "or module:attribute for a store of your own"
+)
 
 
 def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: bool = False) -> Store:
-    """Create the store for a URL, to be opened by the caller.
+    """Create the store for a URL, or for the name of a store or a storage (``module:attribute``), to be opened by the caller.
 
     With ``attach`` it can be opened while another process runs on it, by a command that reads or deletes tasks.
     """
     if url == MEMORY_URL:
         return MemoryStore(options)
+    if is_object_name(url):
+        if attach:
+            raise UnsupportedStoreError(f"store: {url!r} belongs to the process that serves, and cannot be opened beside it")
+        return _import_store(url, options)
     url = to_plain_url(url)
     parts = urlsplit(url)
     match parts.scheme:
-        case "sqlite" if not parts.netloc and len(parts.path) > 1 and unquote(parts.path) != "/:memory:":
+        case "sqlite" if not parts.netloc and parts.path.startswith("/") and len(parts.path) > 1 and unquote(parts.path) != "/:memory:":
             return SqliteStore(Path(unquote(parts.path[1:])), options, attach=attach)
         case "postgresql" | "postgres" if parts.netloc or parts.query:
             with explain_missing("store"):
@@ -37,6 +49,35 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
             return PostgresStore(url, options)
         case _:
             raise UnsupportedStoreError(f"store: {url!r} is not a store URL; use {_URL_FORMS}")
+
+
+def is_object_name(url: str) -> bool:
+    """Return whether a store is named as an object of Python, ``module:attribute``, and not by a URL."""
+    return _OBJECT_NAME.fullmatch(url) is not None
+
+
+def _import_store(name: str, options: StoreOptions) -> Store:
+    """Import a store, or a storage, which gets the store that it needs; a class or a function is called without arguments."""
+    try:
+        found = import_from_string(name)
+    except ImportFromStringError as error:
+        raise UnsupportedStoreError(f"store: {name!r}: {error}; use {_URL_FORMS}") from error
+    found = _call_factory(name, found) if callable(found) else found
+    if not _STORAGE_METHODS.isdisjoint(dir(found)) and not hasattr(found, "read_events"):
+        from a2a_runtime.stores.simple import SimpleStore  # noqa: PLC0415 - few need it
+
+        return SimpleStore(found, options)
+    return validate_store(found)
+
+
+def _call_factory(name: str, factory: Callable[..., object]) -> object:
+    try:
+        signature(factory).bind()
+    except TypeError as error:
+        raise UnsupportedStoreError(f"store: {name!r}: {error}; name an object, or a function without parameters that returns one") from error
+    if iscoroutinefunction(factory):
+        raise UnsupportedStoreError(f"store: {name!r}: an async function; write a plain one, and open what it needs in __aenter__ of the storage")
+    return factory()
 
 
 def to_plain_url(url: str) -> str:
@@ -51,7 +92,13 @@ def to_plain_url(url: str) -> str:
 
 
 async def try_store(url: str) -> None:
-    """Open and close the store for a URL, beside a process that may run on it. A SQLite file that is not there is created, as at a start."""
+    """Open and close the store for a URL, beside a process that may run on it. A SQLite file that is not there is created, as at a start.
+
+    A store of one's own is created and not opened: it may be open already.
+    """
+    if is_object_name(url):
+        create_store(url)
+        return
     store = create_store(url, attach=True)
     if isinstance(store, SqliteStore) and not store.path.exists():
         store = create_store(url)
@@ -70,7 +117,7 @@ def validate_store(store: object) -> Store:
     if isinstance(store, Store) and not missing:
         return store
     name = type(store).__name__
-    if "read_events" in missing and not {"load_task", "create_task", "update_task"} & set(missing):
+    if "read_events" in missing and _STORAGE_METHODS.isdisjoint(missing):
         raise UnsupportedStoreError(f"{name}: not a store; wrap it, SimpleStore({name}(…)) of a2a_runtime.stores.simple, or add {', '.join(missing)}")
     raise UnsupportedStoreError(f"{name}: not a store; add {', '.join(missing)}")
 

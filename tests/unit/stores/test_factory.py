@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -11,7 +13,9 @@ from a2a_runtime.stores import Store, create_store, find_missing_methods, valida
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.memory.tasks import MemoryTasks
 from a2a_runtime.stores.postgres import PostgresStore
+from a2a_runtime.stores.simple import SimpleStore
 from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.testing.dict_storage import DictStorage
 
 
 @pytest.mark.parametrize(
@@ -35,7 +39,18 @@ def test_a_file_url_contains_the_path(url: str, path: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "redis://localhost", "sqlite://", "sqlite:///", "sqlite://host/file", "postgresql:", "tasks.db", "sqlite:///:memory:", "sqlite+other:///f"],
+    [
+        "",
+        "redis://localhost",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite://host/file",
+        "postgresql:",
+        "tasks.db",
+        "sqlite:///:memory:",
+        "sqlite+other:///f",
+        "sqlite:tasks",
+    ],
 )
 def test_an_invalid_url_is_refused_with_the_valid_forms(url: str) -> None:
     """The error contains an example."""
@@ -74,3 +89,60 @@ def test_the_stores_of_the_package_are_complete() -> None:
     assert find_missing_methods(store) == []
     assert validate_store(store) is store
     assert find_missing_methods(create_store("sqlite:///tasks.db")) == []
+
+
+def _build_store(path: str) -> MemoryStore:
+    raise AssertionError(path)
+
+
+async def _open_store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def stores(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module with stores of one's own."""
+    module = ModuleType("own_stores")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    module.__dict__.update(
+        storage=DictStorage(), Storage=DictStorage, store=MemoryStore(), build=MemoryStore, with_path=_build_store, later=_open_store, number=5
+    )
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("storage", SimpleStore), ("Storage", SimpleStore), ("store", MemoryStore), ("build", MemoryStore)],
+    ids=["storage", "class of storages", "store", "factory"],
+)
+def test_a_store_of_ones_own_is_named_as_an_object(stores: ModuleType, name: str, kind: type[Store]) -> None:
+    """A storage gets the store that it needs; a class or a function is called."""
+    store = create_store(f"own_stores:{name}")
+    assert type(store) is kind
+    assert not isinstance(store, SimpleStore) or type(store.storage) is DictStorage
+    assert name != "store" or store is stores.store
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("own_stores:missing", r"store: 'own_stores:missing': there is no missing in own_stores; use memory, sqlite:///tasks\.db"),
+        ("no_such_module:store", r"there is no module no_such_module; use memory"),
+        ("own_stores:with_path", r"'own_stores:with_path': missing a required argument: 'path'; name an object, or a function without parameters"),
+        ("own_stores:later", r"an async function; write a plain one"),
+        ("own_stores:number", r"int: not a store; add "),
+    ],
+    ids=["attribute", "module", "parameters", "async", "no store"],
+)
+@pytest.mark.usefixtures("stores")
+def test_an_object_that_is_no_store_is_refused(name: str, said: str) -> None:
+    """The error says what to write instead."""
+    with pytest.raises(UnsupportedStoreError, match=said):
+        create_store(name)
+
+
+@pytest.mark.usefixtures("stores")
+def test_a_store_of_ones_own_is_not_opened_twice() -> None:
+    """A command finds its tasks nowhere, and says so."""
+    with pytest.raises(UnsupportedStoreError, match=r"belongs to the process that serves"):
+        create_store("own_stores:storage", attach=True)

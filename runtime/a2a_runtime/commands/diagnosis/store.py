@@ -12,7 +12,7 @@ from a2a_runtime.commands.diagnosis.findings import Diagnosis, is_fine, report_e
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.importing import MissingLibraryError
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.factory import create_store, try_store
+from a2a_runtime.stores.factory import create_store, is_object_name, try_store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
 
@@ -28,6 +28,9 @@ async def check_store(url: str) -> AsyncIterator[Diagnosis]:
     """Check the store at a URL, beside the processes that run on it."""
     try:
         await try_store(url)
+        if is_object_name(url):
+            yield is_fine("store", f"{url}: is a store; it is opened at the start only, since one process uses it")
+            return
         store = create_store(url, attach=True)
     except (MissingLibraryError, UnsupportedStoreError) as error:
         yield report_error("store", str(error).removeprefix("store: "))

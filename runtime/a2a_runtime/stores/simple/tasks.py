@@ -25,6 +25,7 @@ from a2a_contract.v1_0 import Task
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import ConcurrencyError, StoreUnavailableError, TaskTerminalError
+from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores import changes
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
@@ -58,6 +59,7 @@ class SimpleTasks(MemoryStore):
     def __init__(self, storage: object, options: StoreOptions = DEFAULT_OPTIONS) -> None:
         super().__init__(replace(options, retention_seconds=min(_KEPT_SECONDS, options.retention_seconds or _KEPT_SECONDS)))
         self._codec = StorageCodec(storage)
+        self._outages = OutageLog(f"store: {self._codec.name}")
         self._calls = cast("StorageCalls", storage)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._writes: set[asyncio.Task[Any]] = set()
