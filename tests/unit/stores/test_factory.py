@@ -115,7 +115,7 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     [("storage", SimpleStore), ("Storage", SimpleStore), ("store", MemoryStore), ("build", MemoryStore)],
     ids=["storage", "class of storages", "store", "factory"],
 )
-def test_a_store_of_ones_own_is_named_as_an_object(stores: ModuleType, name: str, kind: type[Store]) -> None:
+def test_a_store_of_ones_own_is_an_object_of_a_module(stores: ModuleType, name: str, kind: type[Store]) -> None:
     """A storage gets the store that it needs; a class or a function is called."""
     store = create_store(f"own_stores:{name}")
     assert type(store) is kind
