@@ -22,11 +22,10 @@ from a2a_runtime.stores.sqlite import SqliteStore
 from .engine_process import CHUNKS, SCOPE
 
 PROGRAM = Path(__file__).with_name("engine_process.py")
-EARLY_AND_LATE = (4, 19, 41)
+SOME = ("before commit:4", "after commit:19", "before commit:41")
 POINTS = [
-    pytest.param(f"{point}:{count}", marks=() if count in EARLY_AND_LATE else pytest.mark.soak)
-    for point in ("before commit", "after commit")
-    for count in (4, 12, 19, 27, 41)
+    pytest.param(point, marks=() if point in SOME else pytest.mark.soak)
+    for point in (f"{where} commit:{count}" for where in ("before", "after") for count in (4, 12, 19, 27, 41))
 ]
 
 pytestmark = pytest.mark.slow

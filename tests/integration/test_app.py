@@ -325,12 +325,12 @@ STORES = ("sqlite:////nowhere/tasks.db", "sqlit:///tasks.db", "postgresql://ada@
         (("tokens:app",), 1, "pip install 'a2a-gen[auth]'"),
         (("shouting:nothing", "--ssl-certfile", "shouting.py"), 1, "give files with a certificate"),
         (("shouting:nothing", "--port", "{taken}"), 2, "address already in use; stop what runs there"),
-        (("agent:app", "--store", STORES[0]), 2, "/nowhere/tasks.db: the folder does not exist; create it"),
-        (("agent:app", "--store", STORES[1]), 1, "is not a store URL; use memory"),
+        pytest.param(("agent:app", "--store", STORES[0]), 2, "/nowhere/tasks.db: the folder does not exist; create it", marks=pytest.mark.soak),
+        pytest.param(("agent:app", "--store", STORES[1]), 1, "is not a store URL; use memory", marks=pytest.mark.soak),
         (("agent:app", "--store", STORES[2]), 2, "check that the server runs"),
         (("agent:app", "--env-file", "variables"), 1, "is not a store URL; use memory"),
         (("agent:app", "--check", "--store", STORES[0]), 2, "/nowhere/tasks.db: the folder does not exist; create it"),
-        (("agent:app", "--check", "--store", STORES[1]), 1, "is not a store URL; use memory"),
+        pytest.param(("agent:app", "--check", "--store", STORES[1]), 1, "is not a store URL; use memory", marks=pytest.mark.soak),
     ],
 )
 def test_a_start_that_fails_is_one_line_and_an_exit_code(tmp_path: Path, words: tuple[str, ...], code: int, said: str) -> None:

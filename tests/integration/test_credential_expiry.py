@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import httpx
 import pytest
@@ -34,13 +36,31 @@ def client() -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
-def test_a_stream_ends_when_its_token_expires(client: httpx.Client, binding: DialectBinding) -> None:
-    """The last event is an error; a new token resumes the stream after its last event."""
+def read_until_expiry(client: httpx.Client, binding: DialectBinding) -> tuple[list[tuple[str | None, str]], str]:
+    """Follow a task until the stream ends with an error; return cursors and task ids, and the error."""
     seen: list[tuple[str | None, str]] = []
     events = AuthenticatedClient(client, binding, token=token()).events(SEND_STREAMING_MESSAGE, build_send_request("x", skill="wait"))
-    with pytest.raises(CallError, match="expired"):
+    try:
         seen.extend((cursor, str(event.task and event.task.id)) for cursor, event in events)
+    except CallError as error:
+        return seen, str(error)
+    return seen, ""
+
+
+@pytest.fixture(scope="module")
+def expired(client: httpx.Client) -> Mapping[str, tuple[list[tuple[str | None, str]], str]]:
+    """The streams of all bindings, open at the same time: each takes as long as its token."""
+    with ThreadPoolExecutor(len(DIALECT_BINDINGS)) as pool:
+        return dict(zip(map(str, DIALECT_BINDINGS), pool.map(partial(read_until_expiry, client), DIALECT_BINDINGS), strict=True))
+
+
+@pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
+def test_a_stream_ends_when_its_token_expires(
+    client: httpx.Client, expired: Mapping[str, tuple[list[tuple[str | None, str]], str]], binding: DialectBinding
+) -> None:
+    """The last event is an error; a new token resumes the stream after its last event."""
+    seen, error = expired[str(binding)]
+    assert "expired" in error
     (_, task_id), (cursor, _) = seen[0], seen[-1]
     again = AuthenticatedClient(client, DIALECT_BINDINGS[0], token=ISSUER.issue_token("ada"))
     rest = again.subscribe(task_id, last_event_id=cursor or "")
@@ -61,7 +81,7 @@ class RenewingAuth(httpx.Auth):
 async def test_a_client_with_renewed_tokens_misses_no_event(client: httpx.Client) -> None:
     """It follows a task for longer than any of its tokens is valid."""
     async with A2AClient(str(client.base_url), auth=RenewingAuth()) as other:
-        message = build_user_message("80", metadata={"skillId": "tick"})
+        message = build_user_message("66", metadata={"skillId": "tick"})
         events = [event async for event in other.stream(message)]
     texts = [part.text for event in events if isinstance(event, TaskArtifactUpdateEvent) for part in event.artifact.parts]
-    assert texts == [str(number) for number in range(80)]
+    assert texts == [str(number) for number in range(66)]

@@ -102,6 +102,7 @@ def test_references_are_made_from_the_code(site: Path) -> None:
     ] == []
 
 
+@pytest.mark.soak
 def test_a_dead_link_fails_the_build(site: Path, tmp_path: Path) -> None:
     """A link to a page that does not exist is refused before anything is published."""
     shutil.copytree(site.parent / "source", tmp_path / "source")

@@ -111,7 +111,7 @@ def test_processes_share_a_port(tmp_path: Path, postgres_url: str) -> None:
     assert postgres_url not in output
 
 
-@pytest.mark.parametrize("store", ["memory", "sqlite:///tasks.db"])
+@pytest.mark.parametrize("store", [pytest.param("memory", marks=pytest.mark.soak), "sqlite:///tasks.db"])
 def test_a_store_of_one_process_is_refused(tmp_path: Path, store: str) -> None:
     """In one line, before any process starts."""
     (tmp_path / "served.py").write_text(AGENT.format(words="one"))

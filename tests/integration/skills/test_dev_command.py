@@ -70,22 +70,14 @@ def until(is_so: Callable[[], bool], project: Path) -> None:
     raise TimeoutError((project / "said.log").read_text())
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=lambda stop: stop.name)
-def test_the_server_ends_with_the_command(hello: Path, port: int, stop: signal.Signals) -> None:
-    """However the command is told to stop, the port is free when it has ended."""
-    with working_on(hello, port) as process:
-        process.send_signal(stop)
-        assert process.wait(timeout=30) == 0
-        assert not is_served(port)
-
-
 def test_calls_are_logged_by_what_they_are(hello: Path, port: int) -> None:
-    """Over JSON-RPC all calls are one path: the log names the operation, the skill and how its task ended."""
-    with working_on(hello, port):
+    """Over JSON-RPC all calls are one path: the log names the operation, the skill and how its task ended. The port is free after SIGTERM."""
+    with working_on(hello, port) as process:
         message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"data": {"name": "Ada"}}]}
         call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
         answer = httpx.post(f"http://127.0.0.1:{port}/", json=call, headers={"A2A-Version": "1.0"}, trust_env=False).json()
         assert f"task completed: {answer['result']['task']['id']}, skill greet\n" in said(hello)
+        assert_ends(process, signal.SIGTERM, port)
     assert "SendMessage at /, in v1_0, from anonymous\n" in said(hello)
 
 
@@ -99,10 +91,10 @@ def test_a_port_that_is_taken_ends_the_command(hello: Path, capsys: pytest.Captu
 
 
 def test_every_change_is_built_once(hello: Path, port: int) -> None:
-    """A schema that is named, one that is named no more, and one that is there only later: each is one build, and none is missed."""
+    """A schema that is named, one that is named no more, and one that is there only later: each is one build. The port is free after SIGINT."""
     file = hello / "a2a.toml"
     plain, more = file.read_text(), '\n[skills.more]\ndescription = "More."\noutput = "schema/more.json"\n'
-    with working_on(hello, port):
+    with working_on(hello, port) as process:
         file.write_text(plain + more)
         until(lambda: "more.json cannot be read" in said(hello), hello)
         (hello / "schema" / "more.json").write_text('{"type": "integer"}')
@@ -111,7 +103,15 @@ def test_every_change_is_built_once(hello: Path, port: int) -> None:
         until(lambda: builds(hello) == 3, hello)
         until(lambda: "Greets." in card(port), hello)
         time.sleep(1)
+        assert_ends(process, signal.SIGINT, port)
     assert builds(hello) == 3
+
+
+def assert_ends(process: subprocess.Popen[bytes], stop: signal.Signals, port: int) -> None:
+    """Stop the command: its server ends with it."""
+    process.send_signal(stop)
+    assert process.wait(timeout=30) == 0
+    assert not is_served(port)
 
 
 def said(project: Path) -> str:
