@@ -41,6 +41,7 @@ def surface(**options: object) -> Iterator[TestClient[object]]:
         yield client  # type: ignore[misc]  # an app of Litestar
 
 
+@pytest.mark.requirement("1.0", "13.4c")
 @pytest.mark.parametrize("is_shared", [False, True], ids=["this process", "all replicas"])
 @pytest.mark.parametrize("binding", DIALECT_BINDINGS, ids=str)
 def test_requests_are_limited_per_caller_and_operation(binding: DialectBinding, is_shared: bool) -> None:  # noqa: FBT001 - a table
@@ -124,6 +125,7 @@ def test_history_is_limited() -> None:
         assert [len(each.history or ()) for each in ada.list(history_length=50).tasks] == [1]
 
 
+@pytest.mark.requirement("1.0", "13.4c")
 def test_rejections_denials_and_cancels_are_audited(caplog: pytest.LogCaptureFixture) -> None:
     """One line of JSON each, with caller and reason, without credentials."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")
@@ -179,6 +181,7 @@ def test_cross_origin_requests_need_an_allowed_origin(caplog: pytest.LogCaptureF
         assert bool([each for each in caplog.records if "every page" in each.getMessage()]) is (origins == "*")
 
 
+@pytest.mark.requirement("1.0", "13.4c")
 def test_hsts_is_sent_if_configured() -> None:
     """On every response of the app, errors and cards included."""
     for seconds, said in ((0, None), (60, "max-age=60; includeSubDomains")):

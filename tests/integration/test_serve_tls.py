@@ -49,6 +49,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
+@pytest.mark.requirement("0.3", "4.1")
+@pytest.mark.requirement("1.0", "7.1")
 def test_a_certificate_names_the_caller(served: Served) -> None:
     """A listed one is admitted, another one of the same authority is not, and none is challenged; headers of a proxy mean nothing here."""
     assert served.get_status(served.authority.client("box")).status_code == httpx.codes.OK

@@ -96,6 +96,7 @@ async def test_a_revoked_key_is_valid_until_the_next_refresh(setting: KeySetup) 
         await setting.check(old)
 
 
+@pytest.mark.requirement("1.0", "13.4c")
 async def test_key_changes_are_audited(setting: KeySetup, caplog: pytest.LogCaptureFixture) -> None:
     """Added and removed keys, and failed refreshes; not unchanged ones."""
     caplog.set_level(logging.INFO, "a2a_runtime.audit")

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TypeVar
 
 from a2a_contract.errors import A2AError, TaskNotCancelableError, TaskNotFoundError, UnavailableError
 from a2a_contract.lifecycle import INTERRUPTED, TERMINAL, State
@@ -24,8 +25,12 @@ from a2a_runtime.client.client import Content
 from a2a_runtime.client.errors import A2AClientError
 from a2a_runtime.client.options import RetryPolicy
 
+T = TypeVar("T")
+
 _PAUSE_SECONDS = 0.05
 _RETRIES = RetryPolicy(attempts=10, initial_delay=0.05, max_delay=0.5)
+_MIN_CHECK_SECONDS = 10.0
+"""Time for the check of one task, also if the time in which every task has to end is over."""
 _STREAM, _CANCEL = 3, 5
 """Every third message is streamed, and every fifth of the others is canceled."""
 
@@ -69,6 +74,7 @@ class Load:
         self._numbers = count()
         self._callers: list[asyncio.Task[None]] = []
         self._is_stopping = False
+        self._ends_at = 0.0
 
     def build_client(self) -> A2AClient:
         """Build a client that does not give up soon."""
@@ -137,6 +143,7 @@ class Load:
     async def check(self) -> LoadReport:
         """Check all promises about all acknowledged tasks."""
         report = LoadReport(acknowledged=len(self.acknowledged))
+        self._ends_at = asyncio.get_running_loop().time() + self._plan.end_seconds
         limit = asyncio.Semaphore(self._plan.callers)
         async with self.build_client() as client:
 
@@ -151,7 +158,7 @@ class Load:
         return report
 
     async def _check_task(self, client: A2AClient, task_id: str, report: LoadReport) -> None:
-        task = await self._wait_for_end(client, task_id)
+        task = await self._ask(lambda: _find_end(client, task_id))
         state = State(task.status.state)
         if task_id in self._confirmed and state is not State.CANCELED:
             report.violations.append(f"task {task_id}: its cancellation was confirmed, and it is {state.name}")
@@ -163,35 +170,49 @@ class Load:
         if not _is_complete(seen):
             report.violations.append(f"task {task_id}: its stream had the events {[number for number, _ in seen]}")
         if state in TERMINAL:
-            await self._check_events(client, task_id, report)
+            numbers, ends = await self._ask(lambda: _read_events(client, task_id))
+            report.events += len(numbers)
+            if numbers != list(range(1, len(numbers) + 1)) or ends != numbers[-1:]:
+                report.violations.append(f"task {task_id}: its events are {numbers}, and it ended with {ends}")
         if state is State.COMPLETED and self._plan.check is not None:
             self._plan.check(task)
 
-    async def _wait_for_end(self, client: A2AClient, task_id: str) -> Task:
-        """Wait until a task has ended or asks; ``TaskNotFoundError`` if it is lost."""
-        async with asyncio.timeout(self._plan.end_seconds):
-            while True:
-                try:
-                    task = await client.get(task_id)
-                except TaskNotFoundError as error:
-                    raise AssertionError("acknowledged, and lost") from error
-                if State(task.status.state) in TERMINAL | INTERRUPTED:
-                    return task
-                await asyncio.sleep(_PAUSE_SECONDS)
+    async def _ask(self, ask: Callable[[], Awaitable[T | None]]) -> T:
+        """Ask until there is an answer; an agent that is unavailable may be on its way back from the last fault."""
+        loop, last = asyncio.get_running_loop(), ""
+        try:
+            async with asyncio.timeout_at(max(self._ends_at, loop.time() + _MIN_CHECK_SECONDS)):
+                while True:
+                    try:
+                        if (found := await ask()) is not None:
+                            return found
+                    except (A2AClientError, UnavailableError) as error:
+                        last = f"; {error}"
+                    await asyncio.sleep(_PAUSE_SECONDS)
+        except TimeoutError as error:
+            raise TimeoutError(f"neither an end nor a question in {self._plan.end_seconds:g} s{last}") from error
 
-    async def _check_events(self, client: A2AClient, task_id: str, report: LoadReport) -> None:
-        """Read all events of a task that has ended."""
-        numbers: list[int] = []
-        ends: list[int] = []
-        stream = client.subscribe(task_id, cursor="0")
-        async for event in stream:
-            number = int(stream.cursor or 0)
-            numbers.append(number)
-            if isinstance(event, Task | TaskStatusUpdateEvent) and State(event.status.state) in TERMINAL:
-                ends.append(number)
-        report.events += len(numbers)
-        if numbers != list(range(1, len(numbers) + 1)) or ends != numbers[-1:]:
-            report.violations.append(f"task {task_id}: its events are {numbers}, and it ended with {ends}")
+
+async def _find_end(client: A2AClient, task_id: str) -> Task | None:
+    """Return a task that has ended or asks."""
+    try:
+        task = await client.get(task_id)
+    except TaskNotFoundError as error:
+        raise AssertionError("acknowledged, and lost") from error
+    return task if State(task.status.state) in TERMINAL | INTERRUPTED else None
+
+
+async def _read_events(client: A2AClient, task_id: str) -> tuple[list[int], list[int]]:
+    """Read all events of a task that has ended: their numbers, and those with a terminal state."""
+    numbers: list[int] = []
+    ends: list[int] = []
+    stream = client.subscribe(task_id, cursor="0")
+    async for event in stream:
+        number = int(stream.cursor or 0)
+        numbers.append(number)
+        if isinstance(event, Task | TaskStatusUpdateEvent) and State(event.status.state) in TERMINAL:
+            ends.append(number)
+    return numbers, ends
 
 
 def _is_complete(seen: Sequence[tuple[int, bool]]) -> bool:
