@@ -9,6 +9,7 @@ As a script it installs what is missing of the peers that are named, and prints 
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import hashlib
 import os
@@ -119,6 +120,49 @@ class PackedEnvironment(NodeEnvironment):
         self._python.write_text("{}\n", encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class BrowserEnvironment(NodeEnvironment):
+    """Chromium with its libraries and fonts, and the files of other packages of npm; each package is pinned with its integrity.
+
+    Nothing of it is installed by root or downloaded from elsewhere. A system's own Chromium is taken in its place.
+    """
+
+    def _fill(self) -> None:
+        self.folder.mkdir()
+        for package in self.packages:
+            wanted, _, integrity = package.partition("#")
+            _run(shutil.which("npm") or "npm", "pack", "--silent", "--pack-destination", str(self.folder), wanted)
+            (archive,) = self.folder.glob("*.tgz")
+            self._unpack(archive, integrity)
+        _run(shutil.which("node") or "node", "--input-type=module", "--eval", _UNPACK_BROTLI, str(self.folder / "chromium" / "package" / "bin"))
+        for archive in (self.folder / "chromium" / "package" / "bin").glob("*.tar"):
+            with tarfile.open(archive) as opened:
+                opened.extractall(archive.with_suffix("") if archive.name != "swiftshader.tar" else archive.parent, filter="data")
+            archive.unlink()
+        (self.folder / "chromium" / "package" / "bin" / "chromium").chmod(0o755)
+        self._python.write_text("{}\n", encoding="utf-8")
+
+    def _unpack(self, archive: Path, integrity: str) -> None:
+        """Unpack a package into the folder of its name, if it is the pinned one."""
+        algorithm, _, expected = integrity.partition("-")
+        if base64.b64encode(hashlib.new(algorithm, archive.read_bytes()).digest()).decode() != expected:
+            raise ValueError(f"{archive.name}: not the file that is pinned; compare the integrity in {Path(__file__).name} with the registry's")
+        with tarfile.open(archive) as opened:
+            opened.extractall(self.folder / archive.name.removeprefix("sparticuz-").rpartition("-")[0], filter="data")
+        archive.unlink()
+
+
+_UNPACK_BROTLI = """
+import fs from "node:fs"; import path from "node:path"; import zlib from "node:zlib"; import {pipeline} from "node:stream/promises";
+const folder = process.argv[1];
+for (const name of fs.readdirSync(folder).filter((each) => each.endsWith(".br"))) {
+  const file = path.join(folder, name);
+  await pipeline(fs.createReadStream(file), zlib.createBrotliDecompress(), fs.createWriteStream(file.slice(0, -3)));
+  fs.unlinkSync(file);
+}
+"""
+
+
 def _run(*words: str) -> None:
     subprocess.run(words, check=True, stdout=sys.stderr)
 
@@ -163,6 +207,11 @@ ENVIRONMENTS = {
     "mesh-registry-3.7.1": ("@mcpmesh/cli-linux-x64@3.7.1",),
     "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1"),
     "a2a-js-0.3.14": ("@a2a-js/sdk@0.3.14", "express@5.2.1"),
+    "browser-153.0.0": (
+        "@sparticuz/chromium@153.0.0#sha512-jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA==",
+        "dejavu-fonts-ttf@2.37.3#sha512-f1hd7jJbeQa1VWcw+K2KrTXS50zTMaHpVC4XIKJpNcDeYR5ajMtj/iLlQDYNvLOKamUB3ARVVCf79lNwNVztSQ==",
+        "axe-core@4.14.0#sha512-9WTZxEjsZ7b13TH8JPmbV2z8CHbl80/2hm3XPEG4JgNdQLK81IBRXmSxHfMAOkSqQeRxT/0dwNDz2GOm3zzpcQ==",
+    ),
     # What only `make soak` needs: clients of agent frameworks.
     "google-adk-2.13.0": ("google-adk[a2a]==2.13.0",),
     "agent-framework-1.0.0b261022": ("agent-framework-a2a==1.0.0b261022",),
@@ -175,6 +224,7 @@ ENVIRONMENTS = {
 """What each peer consists of."""
 _ON_NODE = frozenset({"ajv-8.20.0", "a2a-js-1.3.0", "a2a-js-0.3.14", "mesh-registry-3.7.1"})
 _PACKED = frozenset({"npm-schemas"})
+_BROWSERS = frozenset({"browser-153.0.0"})
 
 SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
 """Peers that are files of a source distribution: the JSON Schema Test Suite is in ``json/`` of this one."""
@@ -182,7 +232,7 @@ SOURCES = {"json-schema-suite": ("jsonschema==4.26.0",)}
 
 def environment(name: str) -> Environment:
     """Find the environment of a peer."""
-    kind = PackedEnvironment if name in _PACKED else NodeEnvironment if name in _ON_NODE else Environment
+    kind = BrowserEnvironment if name in _BROWSERS else PackedEnvironment if name in _PACKED else NodeEnvironment if name in _ON_NODE else Environment
     return kind(name, ENVIRONMENTS[name], SOURCES.get(name, ()))
 
 
