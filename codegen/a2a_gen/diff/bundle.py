@@ -222,8 +222,19 @@ class SchemaBundle:
         return schema
 
     def _has_own_names(self, schema: SchemaLocation, members: dict[str, Json]) -> bool:
+        """Return true if a sender may write members that no alternative of a union beside them names."""
         rest = {keyword: value for keyword, value in members.items() if keyword not in _UNIONS}
-        return bool(self._list_names(SchemaLocation(schema.file, f"{schema.pointer}#own", rest)))
+        own = SchemaLocation(schema.file, f"{schema.pointer}#own", rest)
+        return bool(self._list_names(own)) or self._admits_names(own, set())
+
+    def _admits_names(self, schema: SchemaLocation, seen: set[SchemaLocation]) -> bool:
+        """Return true if a schema, or one that applies to the same value, says what members of names that it does not list are."""
+        if schema in seen:
+            return False
+        seen.add(schema)
+        rest = (schema.members.get(keyword, False) for keyword in ("additionalProperties", "unevaluatedProperties"))
+        is_own = bool(schema.members.get("patternProperties")) or any(each is not False and not is_vacuous(each) for each in rest)
+        return is_own or any(self._admits_names(each, seen) for each in self._iter_in_place(schema))
 
     def _list_names(self, schema: SchemaLocation) -> frozenset[str]:
         """List the members that a schema, or one that applies to the same value, names."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from a2a_gen.diff.change import SchemaChange
 from a2a_gen.diff.rules.rule import ChangeLevel, ChangeRule
@@ -65,3 +66,25 @@ def compute_fingerprint(change: SchemaChange) -> str:
     old, new = change.old, change.new
     identity = "|".join((change.rule.id, *old, *new, *(f"{name}={value}" for name, value in change.arguments)))
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
+
+
+def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Merge the findings of one change, which several definitions or baselines may have; the highest level counts."""
+    merged: dict[str, Finding] = {}
+    for finding in findings:
+        known = merged.get(finding.fingerprint)
+        merged[finding.fingerprint] = finding if known is None else _merge(*sorted((known, finding), key=lambda each: -each.level))
+    return tuple(merged.values())
+
+
+def _merge(first: Finding, other: Finding) -> Finding:
+    witnesses = first.witnesses or (other.witnesses if other.level is first.level else ())
+    return replace(
+        first,
+        usages=first.usages | other.usages,
+        users=tuple(sorted({*first.users, *other.users})),
+        witnesses=witnesses,
+        breaks_reading=first.breaks_reading or other.breaks_reading,
+        breaks_writing=first.breaks_writing or other.breaks_writing,
+        missing_witness="" if witnesses else first.missing_witness,
+    )

@@ -10,7 +10,7 @@ from a2a_gen.diff import definitions
 from a2a_gen.diff.change import NOWHERE, NodePair, SchemaChange
 from a2a_gen.diff.compare import SchemaComparison
 from a2a_gen.diff.containment import ContainmentOracle, get_ends
-from a2a_gen.diff.finding import Finding
+from a2a_gen.diff.finding import Finding, merge_findings
 from a2a_gen.diff.reference_map import ReferenceMap
 from a2a_gen.diff.rules.agents import compare_agents, compare_versions
 from a2a_gen.diff.rules.operations import compare_tables
@@ -71,8 +71,7 @@ def compare(old: ContractSide, new: ContractSide, options: CompareOptions) -> Re
         changes += [(change, None) for change in (*agents, *compare_versions(old.agent, new.agent, all_changes))]
     found = [finding for change, each in changes if (finding := builder.build(change, each)) is not None]
     found += builder.find_unexplained(seeds)
-    findings = {finding.fingerprint: finding for finding in found}
-    return Report(sort_findings(findings.values()), len(paired.pairs))
+    return Report(sort_findings(merge_findings(found)), len(paired.pairs))
 
 
 def _collect_seeds(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from a2a_gen.diff.finding import merge_findings
 from a2a_gen.diff.ignore import apply_ignore_entries, read_ignore_file, read_inline_entries
 from a2a_gen.diff.report import CompareOptions, Report, compare, sort_findings
 from a2a_gen.diff.rules.rule import ChangeLevel
@@ -72,9 +73,9 @@ def compare_sides(old: ContractSide, new: ContractSide, options: CompareOptions,
 
 def _merge_reports(reports: Sequence[Report]) -> Report:
     """Merge reports; a change found against several baselines is reported once."""
-    findings = {finding.fingerprint: finding for report in reversed(reports) for finding in report.findings}
+    findings = merge_findings(finding for report in reports for finding in report.findings)
     count = max((report.compared_count for report in reports), default=0)
-    return Report(sort_findings(findings.values()), count, ", ".join(report.baseline for report in reports))
+    return Report(sort_findings(findings), count, ", ".join(report.baseline for report in reports))
 
 
 def _apply_ignore_entries(report: Report, new: ContractSide, file: Path | None, notes: list[str]) -> CompareOutcome:

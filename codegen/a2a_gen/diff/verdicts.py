@@ -178,7 +178,7 @@ class FindingBuilder:
         return Finding(
             rule=change.rule,
             level=level,
-            text=change.text,
+            text=f"{dict(change.arguments)['name']} changed" if change.rule is UNDECIDABLE and witnesses else change.text,
             old=self._trees[0].place_at(change.old),
             new=self._trees[1].place_at(change.new),
             definition=_get_definition_name(definition, reached),
