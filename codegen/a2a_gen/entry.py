@@ -20,8 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"a2a-gen {__version__}")  # noqa: T201 - the output of the command
         return 0
     if words == ["build"] and (package := _find_package_up_to_date()):
-        if sys.stderr.isatty():
-            print(f"{package}: up to date", file=sys.stderr)  # noqa: T201 - as above
+        print(f"{package}: up to date", file=sys.stderr)  # noqa: T201 - as above
         return 0
 
     from a2a_gen.commands.run import run_command  # noqa: PLC0415 - click and the pipeline cost more than a whole no-op build

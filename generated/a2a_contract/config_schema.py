@@ -11,6 +11,7 @@ Values are not quoted, because one of them may be a secret; only an unknown kind
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, time
 from difflib import get_close_matches
 from ipaddress import ip_network
 from typing import Final
@@ -29,6 +30,7 @@ _TYPES: Final[Mapping[str, tuple[str, str]]] = {
     "array": ("not a list", "write a list in brackets"),
     "object": ("not a table", "write it as a table"),
 }
+_EXAMPLES: Final[Mapping[str, str]] = {"string": '"…"', "integer": "1", "number": "1.5", "boolean": "true", "array": "[…]", "object": "{…}"}
 _BOUNDS: Final[Mapping[str, str]] = {
     "minimum": "use {} or more",
     "maximum": "use {} or less",
@@ -73,9 +75,23 @@ _FORMATS: Final = {"ip-network": _is_network}
 def check_values(data: object, schema: Mapping[str, object]) -> Iterator[RuleViolation]:
     """Report every setting that the schema refuses; one that is missing because another name was meant for it is not reported twice."""
     validator = jsonschema_rs.validator_for(dict(schema), mask="the value", offline=True, formats=_FORMATS, validate_formats=True, keywords=_KEYWORDS)
-    found = [each for error in validator.iter_errors(data) for each in _describe(error, schema, data)]
+    dates: list[RuleViolation] = []
+    plain = _quote_dates(data, (), dates)
+    found = [*dates, *(each for error in validator.iter_errors(plain) for each in _describe(error, schema, plain))]
     meant = {(each.path[:-1], each.cure) for each in found if each.text == _UNKNOWN}
     yield from (each for each in found if each.text != _MISSING or (each.path[:-1], _did_you_mean(each.path[-1])) not in meant)
+
+
+def _quote_dates(value: object, path: tuple[str | int, ...], found: list[RuleViolation]) -> object:
+    """Replace dates and times, which TOML has and JSON has not, by their texts, and report each."""
+    if isinstance(value, date | time):
+        found.append(RuleViolation(path, "a date or time, not a text", "write it in quotes"))
+        return value.isoformat()
+    if is_json_object(value):
+        return {name: _quote_dates(each, (*path, name), found) for name, each in value.items()}
+    if is_json_array(value):
+        return [_quote_dates(each, (*path, index), found) for index, each in enumerate(value)]
+    return value
 
 
 def _describe(error: jsonschema_rs.ValidationError, schema: Mapping[str, object], data: object) -> Iterator[RuleViolation]:
@@ -86,18 +102,45 @@ def _describe(error: jsonschema_rs.ValidationError, schema: Mapping[str, object]
             for name in names:
                 yield RuleViolation((*path, name), _UNKNOWN, _suggest(name, [*_properties(holder)], "remove it"))
         case Kind.Required(property=name):
-            yield RuleViolation((*path, name), _MISSING, "add it")
+            yield RuleViolation((*path, name), _MISSING, _add(name, _resolve(schema, _properties(holder).get(name))))
         case Kind.PropertyNames(error=inner):
             options = inner.kind.options if isinstance(inner.kind, Kind.Enum) else []
             yield RuleViolation((*path, str(inner.instance)), "unknown name" if options else "invalid name", _suggest("", options, inner.message))
         case Kind.Type(types=[kind, *_]):
-            yield RuleViolation(path, *_TYPES.get(kind, ("of the wrong type", f"write one of {kind}")))
+            text, cure = _TYPES.get(kind, ("of the wrong type", f"write one of {kind}"))
+            yield RuleViolation(path, f"{_name_type(_follow(data, path))}, {text}", cure)
         case Kind.Enum(options=options):
             yield RuleViolation(path, "unknown value", f"use one of {', '.join(map(str, options))}")
         case Kind.AnyOf(context=branches):
             yield from _describe_union(error, branches, schema, data)
         case _:
             yield RuleViolation(path, *_describe_condition(error, holder))
+
+
+def _name_type(value: object) -> str:
+    """Name what is there without its text."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case int():
+            return "a whole number"
+        case float():
+            return "a number"
+        case str():
+            return "a text"
+        case None:
+            return "null"
+        case _:
+            return "a list" if is_json_array(value) else "a table"
+
+
+def _add(name: str, wanted: Mapping[str, object]) -> str:
+    """Say how a missing setting is written."""
+    options = wanted.get("enum")
+    if is_json_array(options):
+        return f"add {name}, one of {', '.join(map(str, options))}"
+    example = _EXAMPLES.get(str(wanted.get("type")))
+    return f"add {name} = {example}" if example else f"add {name}"
 
 
 def _describe_union(
@@ -141,7 +184,8 @@ def _describe_condition(error: jsonschema_rs.ValidationError, holder: object) ->
     if isinstance(error.kind, Kind.Pattern):
         return "not in the expected form", f"expected: {_lower(described)}" if described else f"write a text that matches {error.kind.pattern}"
     if error.kind.name in _BOUNDS:
-        return error.message.removeprefix("the value "), _BOUNDS[error.kind.name].format(getattr(error.kind, "limit", ""))
+        limit = getattr(error.kind, "limit", "")
+        return error.message.removeprefix("the value "), _BOUNDS[error.kind.name].format(limit).replace(" 1 characters", " 1 character")
     return (_lower(problem), fix) if fix else (_lower(error.message), "change it")
 
 

@@ -40,7 +40,7 @@ def run(project: Path, *words: str, program: str = "import sys; from a2a_gen.ent
     """Run a command in an interpreter of its own, and give what it printed."""
     command = [sys.executable, "-c", program, *words]
     done = subprocess.run(command, cwd=project, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr.count("\n"), "Traceback" in done.stderr) == (0, 1, False), done.stderr
     return done.stdout
 
 

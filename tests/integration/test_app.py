@@ -121,8 +121,11 @@ def test_retention_is_a_setting(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        ('name = "shouter"\n', "", r"a2a.toml:\d+: agent.name: missing; add it"),
+        ('name = "shouter"\n', "", r"a2a.toml:\d+: agent.name: missing; add name = \"…\""),
         ("[agent]", "[agent", "a2a.toml: "),
+        ('version = "1.2.3"', "version = 2026-11-19", r"a2a.toml:\d+: agent.version: a date or time, not a text; write it in quotes"),
+        ('version = "1.2.3"', "version = 1", r"a2a.toml:\d+: agent.version: a whole number, not a text; write it in quotes"),
+        ('auth = "bearer"', 'auth = "bearr"', r"a2a.toml:22: surfaces\[0\].auth: unknown auth 'bearr'; did you mean bearer\?"),
         ('"shouting:shout"', '"shouting:whisper"', "toml:16: skills.shout.handler: there is no whisper in shouting"),
         ('"shouting:shout"', '"whispering:whisper"', "toml:16: skills.shout.handler: there is no module whispering"),
         ('"shouting:shout"', '"shouting:nothing"', "skills.shout.handler: shouting:nothing is not callable; name a function or a class"),
@@ -136,7 +139,7 @@ def test_retention_is_a_setting(folder: Path) -> None:
         ('path = "/b"', 'path = "b"', "begins with a slash"),
         ('auth = "bearer"', 'atuh = "bearer"', r"a2a.toml:22: surfaces\[0\].atuh: unknown setting"),
         ("[limits]", "[limits]\nconcurency = 5", r"limits.concurency: unknown setting; did you mean concurrency\?"),
-        ("[outputs]", '[auth.a]\nkind = "jwt"\n[outputs]', r"a2a.toml:33: auth.a.issuer: missing; add it\n.*:33: auth.a.audience"),
+        ("[outputs]", '[auth.a]\nkind = "jwt"\n[outputs]', r"a2a.toml:33: auth.a.issuer: missing; add issuer = \"…\"\n.*:33: auth.a.audience: missing; add audience\n"),
         ("[outputs]", "[rates]\noperations = {Send = {requests = 1, seconds = 1}}\n[outputs]", r"a2a.toml:34: rates.operations.Send: .* SendMessage"),
     ],
     ids=lambda value: value[:20],

@@ -8,6 +8,7 @@ import click
 
 from a2a_gen import pipeline
 from a2a_gen.commands import console
+from a2a_gen.problems import pluralize
 from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
@@ -33,6 +34,6 @@ def command(only_check: bool, force: bool) -> None:  # noqa: FBT001 - click pass
         raise SystemExit(bool(drift))
     result = pipeline.build(project, force=force)
     console.show_problems(result.warnings)
-    console.show_progress(
-        f"{project.package}: {result.written_count} files written, {result.removed_count} removed, {result.unchanged_count} unchanged"
+    console.show_result(
+        f"{project.package}: {pluralize(result.written_count, 'file')} written, {result.removed_count} removed, {result.unchanged_count} unchanged"
     )

@@ -51,5 +51,5 @@ def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on:
         diff.show_outcome(outcome, form)
         is_broken = should_fail(outcome.report, fail_on or compat.fail_on)
     if not drift and not is_broken:
-        console.show_progress(f"{project.package}: up to date")
+        console.show_result(f"{project.package}: up to date")
     raise SystemExit(bool(drift) or is_broken)

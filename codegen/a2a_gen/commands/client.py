@@ -71,7 +71,7 @@ def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Optio
         if not options["force"]:
             refuse_edited(plan, command_line, "a subclass or the calling code")
         publish(folder.absolute(), staged_paths, plan, (remote_client.LOCK, remote_client.lock(remote, strip_credentials(where), files)))
-    console.show_progress(f"{folder}: client with {len(list(remote.skills))} skills")
+    console.show_result(f"{folder}: client with {len(list(remote.skills))} skills")
 
 
 def _check(where: str, folder: Path, command_line: str, options: _Options) -> bool:

@@ -1,4 +1,4 @@
-"""Terminal output: results on stdout, everything else on stderr. Progress and colors only on a terminal; no colors with NO_COLOR."""
+"""Terminal output: results on stdout, everything else on stderr. Colors only on a terminal, and none with NO_COLOR."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from a2a_gen.problems import ContractError, GeneratorError, Level, Problem, plur
 _COLORS = {"error": "red", "fix": "cyan", "warning": "yellow", "+": "green", "-": "red", "@": "cyan"}
 
 
-def show_progress(text: str) -> None:
-    """Print progress on a terminal; a script or pipe gets nothing."""
-    if sys.stderr.isatty():
-        click.echo(text, err=True, color=_has_colors())
+def show_result(text: str) -> None:
+    """Print the result of a command that has no output of its own, in one line."""
+    click.echo(text, err=True, color=_has_colors())
 
 
 def show_problems(problems: Iterable[Problem]) -> None:

@@ -175,17 +175,22 @@ def _refuse_unknown_keys(config: Path, at: str, table: Mapping[str, TomlValue], 
 
 def _find_key_line(config: Path, key: str) -> int:
     lines = config.read_text(encoding="utf-8").splitlines()
-    return next((number for number, line in enumerate(lines, 1) if re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line)), 1)
+    return next((number for number, line in enumerate(lines, 1) if re.match(rf"\s*\[?[\"']?{re.escape(key)}[\"']?\s*[=.\]]", line)), 1)
 
 
 def _parse_agent_project(root: Path, config: Path, table: TomlValue | None) -> Project:
     """Read the location of the generated package; the steps of the build read the rest of the file."""
     outputs = table.get("outputs") if isinstance(table, dict) else None
     if not isinstance(outputs, dict):
-        raise ProjectError(f"{config}: the table [outputs] is missing", 'add [outputs] with package = "my_agent.contract"')
+        similar = get_close_matches("outputs", table if isinstance(table, dict) else (), 1)
+        where = f"{config}:{_find_key_line(config, similar[0])}" if similar else config
+        cure = f"rename {similar[0]} to outputs" if similar else 'add [outputs] with package = "my_agent.contract"'
+        raise ProjectError(f"{where}: the table [outputs] is missing", cure)
+    _refuse_unknown_keys(config, "outputs: ", outputs, ("package", "folder"))
     package, folder = outputs.get("package"), outputs.get("folder", ".")
     if not isinstance(package, str):
-        raise ProjectError(f"{_locate_setting(config, 'package')}: outputs.package is not a string", 'write package = "my_agent.contract"')
+        problem = "missing" if package is None else f"{package!r} is not a string"
+        raise ProjectError(f"{_locate_setting(config, 'package')}: outputs.package: {problem}", 'write package = "my_agent.contract"')
     if why := explain_invalid_package(package):
         raise ProjectError(f"{_locate_setting(config, 'package')}: outputs.package: {why}", _NAME_CURE)
     if not isinstance(folder, str):

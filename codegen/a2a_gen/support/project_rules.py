@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Final, NamedTuple, TypeAlias
 
 from .json_types import is_json_array, is_json_object
@@ -78,7 +79,13 @@ def _check_outputs(data: Mapping[str, object], skills: Mapping[str, object]) -> 
 
 
 def _unknown_gate(gate: str, known: Sequence[str]) -> tuple[str, str]:
-    return f"unknown auth {gate!r}", f"use one of {', '.join(known)}, or add [auth.{gate}]"
+    return f"unknown auth {gate!r}", _suggest(gate, known, "auth")
+
+
+def _suggest(name: str, known: Sequence[str], table: str) -> str:
+    """Say which entry of a table was meant, or which there are."""
+    close = get_close_matches(name, known, 1)
+    return f"did you mean {close[0]}?" if close else f"use one of {', '.join(known)}, or add [{table}.{name}]"
 
 
 _MAX_NAMES = 5
@@ -108,7 +115,7 @@ def _check_skills(surface: Mapping[str, object], number: int, skills: Mapping[st
         value = surface.get(key)
         for skill in value if is_json_array(value) else [value]:
             if isinstance(skill, str) and skill not in skills:
-                yield RuleViolation(("surfaces", number, key), f"unknown skill {skill}", f"use one of {', '.join(skills)}, or add [skills.{skill}]")
+                yield RuleViolation(("surfaces", number, key), f"unknown skill {skill}", _suggest(skill, [*skills], "skills"))
 
 
 def _list_skills(surface: Mapping[str, object], data: Mapping[str, object]) -> Sequence[object]:
