@@ -142,7 +142,7 @@ def test_retention_is_a_setting(folder: Path) -> None:
         (
             "[outputs]",
             '[auth.a]\nkind = "jwt"\n[outputs]',
-            r"a2a.toml:33: auth.a.issuer: missing; add issuer = .*\n.*:33: auth.a.audience: missing; add audience\n",
+            r"a2a.toml:33: auth.a.issuer: missing; add issuer = .*\n.*:33: auth.a.audience: missing; add audience",
         ),
         ("[outputs]", "[rates]\noperations = {Send = {requests = 1, seconds = 1}}\n[outputs]", r"a2a.toml:34: rates.operations.Send: .* SendMessage"),
     ],
