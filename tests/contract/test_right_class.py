@@ -93,7 +93,39 @@ def test_defaults_that_do_not_match_are_listed() -> None:
     """A default that its schema refuses is ignored, with a warning."""
     form, (warning,) = make({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}, "default": [1]}}})
     assert vars(form.parse({}))["a"] is None
-    assert (warning.rule, warning.text) == ("A2A-K12", "the default [1] does not match its schema: it is ignored")
+    assert (warning.rule, warning.text) == ("A2A-K12", 'the default [1] is ignored: [0]: the value is not of type "string"')
+
+
+PAYMENT = {
+    "type": "object",
+    "properties": {"payment": {"oneOf": [{"$ref": "#/$defs/Paid"}, {"$ref": "#/$defs/Billed"}]}},
+    "$defs": {
+        "Paid": {"type": "object", "required": ["kind", "card"], "properties": {"kind": {"const": "card"}, "card": {"$ref": "#/$defs/Card"}}},
+        "Billed": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "invoice"}}},
+        "Card": {"type": "object", "required": ["pan"], "properties": {"pan": {"type": "string", "pattern": "^[0-9]{12,19}$"}}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("payment", "reason"),
+    [
+        ({"kind": "card", "card": {"pan": "12"}}, 'payment.card.pan: the value does not match "^[0-9]{12,19}$"'),
+        ({"kind": "card", "card": {}}, 'payment.card.pan: "pan" is a required property'),
+        ({"kind": "cash"}, 'payment.kind: the value is none of "card", "invoice"'),
+    ],
+    ids=["pattern", "missing", "tag"],
+)
+def test_an_example_in_a_union_is_refused_by_the_branch_of_its_tag(payment: object, reason: str) -> None:
+    """The warning has the place inside the branch that the tag picks; a default and a value give the same reason."""
+    example, valid = {"payment": payment}, {"payment": {"kind": "invoice"}}
+    form, (warning,) = make({**PAYMENT, "examples": [valid, example]})
+    assert (warning.rule, warning.text) == ("A2A-K15", f"examples[1] does not match the schema: {reason}")
+    _, (warning,) = make({"type": "object", "properties": {"order": {**PAYMENT, "default": example}}, "$defs": PAYMENT["$defs"]})
+    assert (warning.rule, warning.text.partition(" is ignored: ")[2]) == ("A2A-K12", reason)
+    with pytest.raises(SchemaMismatchError) as refused:
+        form.parse(example)
+    assert [": ".join(each) for each in refused.value.fields] == [reason]
 
 
 PAIR = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False, "minItems": 2}

@@ -12,7 +12,6 @@ from dataclasses import replace
 from a2a_gen.agent import schemas
 from a2a_gen.agent.branches import break_cycles, name_parts
 from a2a_gen.agent.catalog import SchemaCatalog, pascal
-from a2a_gen.agent.defaults import DefaultChecker
 from a2a_gen.agent.schemas import Schema, SchemaRef
 from a2a_gen.agent.types import (
     AgentType,
@@ -33,6 +32,7 @@ from a2a_gen.agent.types import (
     is_literal_default,
     make_union,
 )
+from a2a_gen.agent.value_checks import ValueChecker
 from a2a_gen.agent.views import View, ViewSource, assertions, conjuncts, explain_too_many, sure_kinds, views
 from a2a_gen.problems import Level, Problem
 from a2a_gen.source.json_text import Json, escape_key
@@ -86,7 +86,7 @@ class TypeBuilder:
         self._combined: dict[tuple[object, ...], DefinitionRef] = {}
         self._targets = {name: target for target, name in catalogue.names.items()}
         self._started: set[str] = set()
-        self._defaults_checker = DefaultChecker(catalogue)
+        self._value_checker = ValueChecker(catalogue)
         self._intersect = TypeIntersection(self._definition).of
         self.warnings: dict[Problem, None] = {}
         for name, target in self._targets.items():
@@ -97,6 +97,8 @@ class TypeBuilder:
         self._refuse_long_chains()
         break_cycles(self.definitions)
         name_parts(self.definitions, catalogue)
+        for place, index, reason in self._value_checker.find_wrong_examples():
+            self._warn(ViewSource({}, place), "A2A-K15", f"examples[{index}] does not match the schema: {reason}", "correct the example")
 
     def _refuse_long_chains(self) -> None:
         """Refuse names for names for names: Pydantic follows them recursively."""
@@ -289,9 +291,12 @@ class TypeBuilder:
     def _default(self, shape: AgentType, sources: Sequence[ViewSource]) -> Json:
         """Return the first default of schemas, or of those that they refer to."""
         default = next(self._defaults(sources), None)
-        if default is None or is_literal_default(shape, default) or all(self._defaults_checker.is_valid(default, each) for each in sources):
+        if default is None or is_literal_default(shape, default):
             return default
-        self._warn(sources[0], "A2A-K12", f"the default {json.dumps(default)} does not match its schema: it is ignored", "correct the default")
+        reason = next(filter(None, (self._value_checker.explain_default(default, each) for each in sources)), "")
+        if not reason:
+            return default
+        self._warn(sources[0], "A2A-K12", f"the default {json.dumps(default)} is ignored: {reason}", "correct the default")
         return None
 
     def _defaults(self, sources: Sequence[ViewSource]) -> Iterator[Json]:

@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from a2a_contract.base import JsonObject
 from a2a_contract.dialects import V0_3, V0_3_PROTO, V1_0
+from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role
 from a2a_runtime.agent import Agent
@@ -119,6 +120,35 @@ async def test_plain_text_is_a_value_of_its_schema(text: str, value: str) -> Non
     async with agent_of({"enum": ["a", "1", "null"]}) as (transport, (once, _, _)), Whatever(URL, transport=transport) as client:
         said = Message(message_id="m", role=Role.USER, parts=[Part(text=text)], metadata={"skillId": "echo"})
         assert parse_output(once.output, await client.untyped.send(said)) == value
+
+
+PAYMENT: JsonObject = {
+    "type": "object",
+    "properties": {"payment": {"oneOf": [{"$ref": "#/$defs/Paid"}, {"$ref": "#/$defs/Billed"}]}},
+    "$defs": {
+        "Paid": {"type": "object", "required": ["kind", "card"], "properties": {"kind": {"const": "card"}, "card": {"$ref": "#/$defs/Card"}}},
+        "Billed": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "invoice"}}},
+        "Card": {"type": "object", "required": ["pan"], "properties": {"pan": {"type": "string", "pattern": "^[0-9]{12,19}$"}}},
+    },
+}
+
+
+async def test_a_refusal_names_the_place_inside_the_branch_of_a_union() -> None:
+    """The tag picks the branch: over the protocol, over plain HTTP and in the typed client, which refuses before it sends."""
+    wrong = {"payment": {"kind": "card", "card": {"pan": "12"}}}
+    reason = ("payment.card.pan", 'the value does not match "^[0-9]{12,19}$"')
+    async with agent_of(PAYMENT) as (transport, (once, _, _)), Whatever(URL, transport=transport) as client:
+        with pytest.raises(InvalidParamsError) as refused:
+            await client.call(once, wrong)
+        assert tuple(refused.value.fields) == (reason,)
+        unchecked = SkillContract(once.id, TypedSchema[object](object, {}), once.output)
+        with pytest.raises(InvalidParamsError) as refused:
+            await client.call(unchecked, wrong)
+        assert tuple(refused.value.fields) == (reason,)
+        async with httpx.AsyncClient(base_url=URL, transport=transport) as http:
+            answer = await http.post("/skills/echo", json=wrong)
+        places = [each["fieldViolations"] for each in answer.json()["error"]["details"] if "fieldViolations" in each]
+        assert (answer.status_code, places) == (400, [[{"field": reason[0], "description": reason[1]}]])
 
 
 class Wrapped(SkillModel):

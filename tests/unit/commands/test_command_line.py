@@ -112,6 +112,20 @@ def test_every_command_reports_errors_in_one_way(
     assert "Traceback" not in output
 
 
+@pytest.mark.parametrize(("words", "code"), [("build", 2), ("check", 2), ("lint", 1), ("serve --check", 1)])
+def test_an_invalid_project_file_has_the_exit_code_of_its_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, code: int
+) -> None:
+    """Operators get 1 for a configuration, pipelines get 2 for unusable input, as docs/exit-codes.md says; the sentence is the same."""
+    settings = '[agent]\nname = "a"\ndescription = "b"\nversion = "1"\n[auth.staff]\nkind = "jwtt"\n[outputs]\npackage = "a.contract"\n'
+    (tmp_path / "a2a.toml").write_text(settings)
+    monkeypatch.chdir(tmp_path)
+    assert main(words.split()) == code
+    output = capsys.readouterr().err
+    assert re.search(r"a2a.toml:6.*unknown kind 'jwtt'", output), output
+    assert "use one of jwt, api-keys, basic, mutual-tls" in output
+
+
 def test_a_lock_that_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The error has the path."""
     shutil.copytree(ROOT / "tests" / "cases" / "smallest" / "input", tmp_path / "here")
