@@ -96,8 +96,6 @@ class SchemaBundle:
                 self._targets[len(definitions)] = self._current_targets = set()
                 definitions[str(len(definitions))] = self._write(schema, current)
             pending = list(self._numbers)[len(definitions) :]
-            if self._member_names is None and len(self._numbers) > self._limit:
-                raise BundleTooLargeError
         return {"$schema": DRAFT, **(root if schemas else {}), "$defs": definitions}
 
     @property
@@ -111,6 +109,8 @@ class SchemaBundle:
 
     def _refer(self, schema: SchemaLocation, form: Form) -> dict[str, Json]:
         number = self._numbers.setdefault((schema, form), len(self._numbers))
+        if number >= self._limit and self._member_names is None:
+            raise BundleTooLargeError
         self._current_targets.add(number)
         return {"$ref": f"#/$defs/{number}"}
 
