@@ -105,11 +105,12 @@ def test_workers_and_their_database_lose_nothing(victims: Victims) -> None:
 
 
 def test_a_file_loses_nothing(fault_deck: BuildDeck, tmp_path: Path) -> None:
-    """One process on SQLite is killed, its callers are cut off, and its clock steps."""
+    """One process on SQLite is killed, its callers are cut off, its disk is full for a while, and its clock steps."""
     clock = tmp_path / "clock"
     environment = {CLOCK_VARIABLE: str(clock)}
     with fault_deck(APP, f"sqlite:///{tmp_path}/tasks.db", message=str, environment=environment, check=check, end_seconds=END_SECONDS) as deck:
-        report = deck.run(deck.kill, deck.cut, *(lambda step=step: clock.write_text(str(step)) for step in CLOCK_STEPS))
+        report = deck.run(deck.kill, deck.cut, deck.fill_disk, *(lambda step=step: clock.write_text(str(step)) for step in CLOCK_STEPS))
+        assert "available again after" in deck.processes[0].read_log()
     assert report.completed
     assert report.canceled
 
@@ -162,5 +163,5 @@ def test_three_processes_lose_nothing_in_a_long_drill(fault_deck: BuildDeck, ser
 def test_a_file_loses_nothing_in_a_long_drill(fault_deck: BuildDeck, tmp_path: Path, seed: int) -> None:
     """One process on SQLite, and what happens to it."""
     with fault_deck(APP, f"sqlite:///{tmp_path}/tasks.db", message=str, check=check, end_seconds=END_SECONDS) as deck:
-        kinds: list[Callable[[], object]] = [deck.kill, deck.freeze, deck.stop, deck.cut]
+        kinds: list[Callable[[], object]] = [deck.kill, deck.freeze, deck.stop, deck.cut, deck.fill_disk]
         deck.run(*random.Random(seed).choices(kinds, k=15))  # noqa: S311 - an order of faults

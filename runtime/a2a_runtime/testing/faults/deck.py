@@ -150,6 +150,16 @@ class FaultDeck:
             raise ValueError("fault deck: cut_store: a file has no connections; use a Postgres store, or leave this fault out")
         self._run(self._store_proxy.cut())
 
+    def fill_disk(self) -> None:
+        """Let no process that serves write a byte to any file for a lease, as on a full disk."""
+        for process in self.processes:
+            process.limit_files(0)
+        try:
+            self.pause_leases(1)
+        finally:
+            for process in self.processes:
+                process.limit_files(None)
+
     def pause_leases(self, number: float) -> None:
         """Wait for a number of leases, within a fault of your own."""
         time.sleep(number * _LEASE_SECONDS)

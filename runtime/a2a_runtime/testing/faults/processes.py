@@ -42,6 +42,15 @@ class AgentProcess:
                 raise RuntimeError(f"fault deck: the agent did not start; its log ends with:\n{self.read_log()}")
             time.sleep(_POLL_SECONDS)
 
+    def limit_files(self, max_bytes: int | None) -> None:
+        """Let writes beyond a size of any file fail, as on a full disk; ``None`` lifts the limit. On Linux only."""
+        if sys.platform != "linux":
+            raise ValueError("fault deck: fill_disk: only Linux can limit the files of a running process; leave this fault out")
+        import resource  # noqa: PLC0415 - not there on every system
+
+        soft = resource.RLIM_INFINITY if max_bytes is None else max_bytes
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (soft, resource.RLIM_INFINITY))
+
     def freeze(self) -> None:
         """Stop the process without its knowledge."""
         self._process.send_signal(signal.SIGSTOP)
