@@ -78,7 +78,8 @@ async def test_interfaces_that_all_fail_are_one_error() -> None:
 
 
 async def test_only_messages_wait_as_long_as_the_agent_takes() -> None:
-    """Everything else has a deadline of its own."""
+    """Everything else has a deadline of its own: the card, get, list, cancel and push configurations, by default 30 seconds."""
+    assert ClientOptions().read_timeout == 30
     options = ClientOptions(retry_policy=RetryPolicy(attempts=1), read_timeout=0.2)
     slow = asyncio.Event()
 
@@ -90,7 +91,7 @@ async def test_only_messages_wait_as_long_as_the_agent_takes() -> None:
 
     async with served(respond) as url, A2AClient(url, options=replace(options, interface_url=url)) as client:
         sending = asyncio.create_task(client.send("x"))
-        for call in (client.get("t"), client.cancel("t"), client.push_configs.get("t", "p")):
+        for call in (client.get("t"), client.cancel("t"), client.push_configs.get("t", "p"), anext(aiter(client.list())), client.get_card()):
             with pytest.raises(ResponseTimeoutError, match=r"0\.2 s"):
                 await call
         slow.set()
