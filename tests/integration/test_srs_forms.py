@@ -106,6 +106,21 @@ def test_a_context_resumes_its_waiting_task(srs: Caller) -> None:
     assert len(listed["tasks"]) == 2
 
 
+@pytest.mark.requirement("apcore", "FR-TSK-006.b")
+def test_lists_are_in_the_order_of_creation(srs: Caller) -> None:
+    """The newest task is first, whatever has changed since, with the members of the SRS and without; other dialects keep their order."""
+    waiting = srs.send(text("go"), skill="ask", contextId="c-4")["id"]
+    newer = [srs.send(text("x"))["id"] for _ in range(2)]
+    srs.send(text("yes"), contextId="c-4")
+    expected = [newer[1], newer[0], waiting]
+    assert [task["id"] for task in srs.call("tasks/list", {})["result"]["tasks"]] == expected
+    page = srs.call("tasks/list", {"limit": 2})["result"]
+    rest = srs.call("tasks/list", {"limit": 2, "cursor": page["nextCursor"]})["result"]
+    assert [task["id"] for task in (*page["tasks"], *rest["tasks"])] == expected
+    assert srs.call("ListTasks", {"pageToken": page["nextCursor"]})["error"]["code"] == -32602
+    assert [task["id"] for task in srs.call("ListTasks", {})["result"]["tasks"]] == [waiting, newer[1], newer[0]]
+
+
 def test_lists_have_a_limit_and_a_cursor(srs: Caller) -> None:
     """Pages are as long as asked for, up to 200, and each task is on one of them."""
     tasks = {srs.send(text(str(number)))["id"] for number in range(205)}

@@ -15,6 +15,7 @@ from a2a_contract.dialects import V0_3, V0_3_PROTO
 from a2a_contract.errors import InvalidParamsError, MethodNotFoundError, TaskNotFoundError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.service import Event
+from a2a_contract.srs_forms import DIALECT as SRS_DIALECT
 from a2a_contract.v1_0 import (
     CancelTaskRequest,
     DeleteTaskPushNotificationConfigRequest,
@@ -38,7 +39,7 @@ from a2a_runtime.service.authorization import filter_readable
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.validation import require_push_notifications, require_streaming
 from a2a_runtime.stores.models import TaskPage, TaskQuery
-from a2a_runtime.stores.pagination import MAX_PAGE_SIZE, check_page_size, decode_page_token, parse_task_token
+from a2a_runtime.stores.pagination import MAX_PAGE_SIZE, check_page_size, decode_page_token, parse_page_token
 
 _DEFAULT_PAGE_SIZE = 50
 _NO_CONFIG = "Push notification configuration not found"
@@ -59,9 +60,10 @@ class TaskOperations(ServiceBase):
         return stored.task
 
     async def list_tasks(self, request: ListTasksRequest, context: CallContext) -> Encoded[ListTasksResponse]:
-        """List the tasks of the caller, the most recently changed first."""
+        """List the tasks of the caller, the most recently changed first; on a surface with forms of the apcore SRS the newest first, in 0.3."""
         scope, query = context.task_scope(request.tenant), parse_task_query(request)
-        query = replace(query, history_length=context.limit_history(query.history_length))
+        by_creation = context.surface.srs_forms and context.dialect == SRS_DIALECT
+        query = replace(query, history_length=context.limit_history(query.history_length), by_creation=by_creation)
         if context.srs_form is not None and context.srs_form.page_size is not None:
             query = replace(query, page_size=context.srs_form.page_size)
         page = await self._list_page(scope, query)
@@ -110,8 +112,8 @@ def parse_task_query(request: ListTasksRequest, invalid_members: Collection[str]
 def _find_query_errors(query: TaskQuery, *, has_all_filters: bool) -> Iterator[tuple[str, str]]:
     """Check each part of a query alone: a check of the whole stops at its first error."""
     check_token: Callable[[], object] = partial(decode_page_token, query.page_token) if query.page_token else bool
-    if has_all_filters:  # otherwise the list of the token is unknown
-        check_token = partial(parse_task_token, TaskQuery(query.context_id, query.state, query.changed_after, page_token=query.page_token))
+    if query.page_token and has_all_filters:  # otherwise the list of the token is unknown
+        check_token = partial(parse_page_token, query.page_token, query.context_id, query.state, query.changed_after)
     for check in (partial(check_page_size, query.page_size), partial(check_page_size, 1, query.history_length), check_token):
         try:
             check()

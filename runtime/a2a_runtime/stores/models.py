@@ -119,11 +119,13 @@ class TaskQuery:
     page_token: str = ""
     history_length: int | None = None
     include_artifacts: bool = False
+    by_creation: bool = False
+    """Newest task first, instead of newest status. No index has this order: a page takes as long as the scope, or the context, has tasks."""
 
     @property
     def is_plain(self) -> bool:
         """Return whether the list has at most a filter by state: stores keep the numbers of these tasks, and count all others."""
-        return self.context_id is None and self.changed_after is None
+        return self.context_id is None and self.changed_after is None and not self.by_creation
 
 
 @struct

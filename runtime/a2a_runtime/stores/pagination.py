@@ -93,10 +93,12 @@ def parse_task_token(query: TaskQuery) -> TaskPosition | None:
     if not query.page_token:
         return None
     match parse_page_token(query.page_token, query.context_id, query.state, query.changed_after):
-        case (int(at), str(key)):
+        case (int(at), str(key)) if not query.by_creation:
             return TaskPosition(at, key)
-        case (int(at), str(key), int(total_size)) if total_size >= 0:
+        case (int(at), str(key), int(total_size)) if not query.by_creation and total_size >= 0:
             return TaskPosition(at, key, total_size)
+        case (str(key), int(total_size)) if query.by_creation and total_size >= 0:
+            return TaskPosition(0, key, total_size)
         case _:
             raise _foreign_token_error()
 
@@ -104,7 +106,8 @@ def parse_task_token(query: TaskQuery) -> TaskPosition | None:
 def encode_task_token(query: TaskQuery, position: TaskPosition) -> str:
     """Encode a position in a list of tasks."""
     total = () if position.total_size is None else (position.total_size,)
-    return encode_page_token((position.at, position.key, *total), query.context_id, query.state, query.changed_after)
+    place = (position.key,) if query.by_creation else (position.at, position.key)
+    return encode_page_token((*place, *total), query.context_id, query.state, query.changed_after)
 
 
 def build_task_page(

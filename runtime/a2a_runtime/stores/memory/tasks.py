@@ -155,16 +155,25 @@ class MemoryTasks(MemoryBase):
             total_size = position.total_size
         else:
             total_size = sum(1 for _ in self._iter_matching(scope, query, None))
-        found = list(islice(self._iter_matching(scope, query, position.at if position else None), query.page_size + 1))
+        found = list(islice(self._iter_matching(scope, query, position), query.page_size + 1))
         load = partial(MemoryTask.to_stored_task, history_length=query.history_length, include_artifacts=query.include_artifacts)
         return pagination.build_task_page(query, found, total_size, load, attrgetter("position", "key"))
 
-    def _iter_matching(self, scope: TaskScope, query: TaskQuery, before: int | None) -> Iterator[MemoryTask]:
+    def _iter_matching(self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None) -> Iterator[MemoryTask]:
         oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
-        for task in self._iter_newest_first(scope, query, before):
+        if query.by_creation:
+            yield from (task for task in self._sort_by_creation(scope, query, position) if task.status_at >= oldest)
+            return
+        for task in self._iter_newest_first(scope, query, position.at if position else None):
             if task.status_at < oldest:
                 return
             yield task
+
+    def _sort_by_creation(self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None) -> Sequence[MemoryTask]:
+        index = self._index.scopes[scope]
+        tasks = index.by_wire_id.values() if query.context_id is None else self._index.find_in_context(scope, query.context_id)
+        found = [task for task in tasks if task.position > 0 and query.state in {None, task.state} and (position is None or task.key < position.key)]
+        return sorted(found, key=attrgetter("key"), reverse=True)
 
     def _iter_newest_first(self, scope: TaskScope, query: TaskQuery, before: int | None) -> Iterator[MemoryTask]:
         if query.context_id is None:

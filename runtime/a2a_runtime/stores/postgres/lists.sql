@@ -34,6 +34,23 @@ WITH page AS MATERIALIZED (
 )
 SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.status_at DESC, page.key DESC
 
+-- name: list_states_by_creation
+-- The tasks of the scope are read from the index of states and sorted.
+WITH page AS MATERIALIZED (
+    SELECT key FROM a2a_tasks
+    WHERE scope = $3 AND state = ANY ($4::text[]) AND is_latest AND status_at >= $5::bigint AND key < $6::uuid
+    ORDER BY key DESC LIMIT $7
+)
+SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.key DESC
+
+-- name: list_context_by_creation
+WITH page AS MATERIALIZED (
+    SELECT key FROM a2a_tasks
+    WHERE scope = $3 AND context_id = $4 AND is_latest AND state = ANY ($5::text[]) AND status_at >= $6::bigint AND key < $7::uuid
+    ORDER BY key DESC LIMIT $8
+)
+SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.key DESC
+
 -- name: count_states
 SELECT coalesce(sum(found.number), 0)::bigint AS total FROM unnest(:states::text[]) AS wanted (state), LATERAL (
     SELECT count(*) AS number FROM a2a_tasks t WHERE scope = :scope AND t.state = wanted.state AND is_latest AND status_at >= :oldest

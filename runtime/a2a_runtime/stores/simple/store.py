@@ -108,6 +108,8 @@ class SimpleStore(SimpleTasks):
         """List tasks, newest status first. The storage knows no owners, so the first page reads the whole list, to count."""
         self._require("list_tasks")
         pagination.check_page_size(query.page_size, query.history_length)
+        if query.by_creation:
+            return await self._list_by_creation(scope, query)
         token, skipped, total = _parse_token(query)
         found: list[str] = []
         next_position: tuple[str, int] | None = None
@@ -127,6 +129,22 @@ class SimpleStore(SimpleTasks):
         loaded = [await self.load_task(scope, each, query.history_length, include_artifacts=query.include_artifacts) for each in found]
         next_token = "" if next_position is None else pagination.encode_page_token((*next_position, total), *_filters(query))
         return TaskPage([each for each in loaded if each is not None], next_token, total)
+
+    async def _list_by_creation(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
+        """List tasks, newest first: a storage has an order of its own, so each page reads the whole list."""
+        await self._fail_lost_tasks(scope)
+        listed = [
+            (facts.created, task.id)
+            async for _, _, task, facts in self._iter_pages(query)
+            if facts.scope == scope and self._is_match(query, task, self._index.find(scope, task.id))
+        ]
+        left = sorted([each for each in listed if not query.page_token or each < _parse_creation_token(query)], reverse=True)
+        loaded = [
+            await self.load_task(scope, wire_id, query.history_length, include_artifacts=query.include_artifacts)
+            for _, wire_id in left[: query.page_size]
+        ]
+        next_token = pagination.encode_page_token(left[query.page_size - 1], *_filters(query)) if len(left) > query.page_size else ""
+        return TaskPage([each for each in loaded if each is not None], next_token, len(listed))
 
     async def _iter_listed(self, scope: TaskScope, query: TaskQuery, page_token: str = "") -> AsyncGenerator[tuple[str, int, Task], None]:
         """Iterate over the tasks of a scope: the token of the page of the storage, the position in it, and the task as listed."""
@@ -283,6 +301,15 @@ def _parse_token(query: TaskQuery) -> tuple[str, int, int | None]:
     match pagination.parse_page_token(query.page_token, *_filters(query)):
         case (str(token), int(skipped), int(total)):
             return token, skipped, total
+        case _:
+            raise pagination.invalid_token_error()
+
+
+def _parse_creation_token(query: TaskQuery) -> tuple[int, str]:
+    """Return the creation and the id of the task after which a list continues."""
+    match pagination.parse_page_token(query.page_token, *_filters(query)):
+        case (int(created), str(wire_id)):
+            return created, wire_id
         case _:
             raise pagination.invalid_token_error()
 

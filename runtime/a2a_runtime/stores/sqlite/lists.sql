@@ -13,6 +13,17 @@ WHERE
     AND status_at >= :oldest AND (status_at, key) < (:at, :key)
 ORDER BY status_at DESC, key DESC LIMIT :limit;
 
+-- name: page_of_state_by_creation
+-- The tasks of a state are read from its index and sorted.
+SELECT key, status_at FROM tasks INDEXED BY tasks_by_state
+WHERE scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest AND key < :key
+ORDER BY key DESC LIMIT :limit;
+
+-- name: page_of_context_by_creation
+SELECT key, status_at FROM tasks INDEXED BY tasks_by_context
+WHERE scope = :scope AND context_id = :context_id AND retired = 0 AND (:state IS NULL OR state = :state) AND status_at >= :oldest AND key < :key
+ORDER BY key DESC LIMIT :limit;
+
 -- name: total_of_state
 SELECT coalesce(sum(number), 0) FROM task_totals WHERE scope = :scope AND state = :state;
 

@@ -20,7 +20,7 @@ from a2a_runtime.stores.sqlite.base import SqliteBase, load_by_key, load_stored_
 from a2a_runtime.stores.sqlite.connection import SQL
 
 _PLACES_PER_VERSION = 1 << 20  # more than the artifacts of one call
-_FIRST_PAGE = pagination.TaskPosition(1 << 62, "")
+_FIRST_PAGE = pagination.TaskPosition(1 << 62, "~")  # after all keys
 
 
 def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdGenerator, options: StoreOptions) -> CreateResult:
@@ -170,10 +170,11 @@ class SqliteTasks(SqliteBase):
             total_size = await self._require_open(self._counter).run(partial(_count_tasks, query=query, where=where, states=states))
 
         def page(db: sqlite3.Connection) -> TaskPage:
-            section = "page_of_state" if query.context_id is None else "page_of_context"
+            sections = ("page_of_state_by_creation", "page_of_context_by_creation") if query.by_creation else ("page_of_state", "page_of_context")
+            section = sections[query.context_id is not None]
             each = states if query.context_id is None else [query.state]
             rows = [row for state in each for row in db.execute(SQL[section], {**where, "state": state, "limit": query.page_size + 1})]
-            found = sorted(rows, key=_GET_POSITION, reverse=True)[: query.page_size + 1]
+            found = sorted(rows, key=itemgetter("key") if query.by_creation else _GET_POSITION, reverse=True)[: query.page_size + 1]
             total = _sum_totals(db, where, states) if total_size is None else total_size
             return pagination.build_task_page(query, found, total, partial(_load_listed, db, query=query), _GET_POSITION)
 

@@ -12,6 +12,7 @@ import pytest
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import TaskScope
+from a2a_runtime.clock import to_datetime
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import StoredTask, TaskChange, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
@@ -71,6 +72,30 @@ class ListRules(StoreCase):
             assert len(page.tasks) == 5
         assert len(seen) == 23
         assert set(seen) == expected
+
+    async def test_tasks_are_listed_by_creation(self, store: Store, clock: FakeClock) -> None:
+        """The newest first, whatever has changed since; in pages, and with every filter."""
+        tasks = [await create_task(store, build_new_task(context_id=f"c-{number % 2}")) for number in range(5)]
+        for changed in (tasks[0], tasks[3]):
+            clock.advance(1)
+            await store.update_task(SCOPE, changed.key, TaskChange(state=State.WORKING))
+        changed_after = to_datetime(clock.millis())
+        await store.delete_task(SCOPE, tasks[2].wire_id)
+        newest = [tasks[4].key, tasks[3].key, tasks[1].key, tasks[0].key]
+        first = await store.list_tasks(SCOPE, TaskQuery(page_size=3, by_creation=True))
+        assert ([task.key for task in first.tasks], first.total_size) == (newest[:3], 4)
+        last = await store.list_tasks(SCOPE, TaskQuery(page_size=3, page_token=first.next_page_token, by_creation=True))
+        assert ([task.key for task in last.tasks], last.total_size, last.next_page_token) == (newest[3:], 4, "")
+        for query, expected in (
+            (TaskQuery("c-1", by_creation=True), [tasks[3].key, tasks[1].key]),
+            (TaskQuery(state=State.WORKING, by_creation=True), [tasks[3].key, tasks[0].key]),
+            (TaskQuery("c-0", State.WORKING, by_creation=True), [tasks[0].key]),
+            (TaskQuery(changed_after=changed_after, by_creation=True), [tasks[3].key]),
+        ):
+            page = await store.list_tasks(SCOPE, query)
+            assert ([task.key for task in page.tasks], page.total_size, page.next_page_token) == (expected, len(expected), "")
+        with pytest.raises(InvalidParamsError):
+            await store.list_tasks(SCOPE, TaskQuery(page_size=3, page_token=first.next_page_token))
 
     async def test_a_full_last_page_has_no_next_one(self, store: Store) -> None:
         """There is a token only if something follows."""
