@@ -20,6 +20,7 @@ EXTRAS: Mapping[str, str] = {
     "httpx": "client",
     "jwt": "auth",
     "litestar": "litestar",
+    "mcp": "mcp",
     "procrastinate": "workers",
     "psycopg": "workers",
     "prometheus_client": "metrics",

@@ -2,6 +2,7 @@
 
 python source_process.py STORE FILE start SKILL      prints the id of the task; the tool never returns
 python source_process.py STORE FILE follow TASK      prints the end of the task; the tool returns
+… mcp                                                the tools are those of an MCP server, a child of the process; ``ask`` has a question
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from a2a_contract.lifecycle import TERMINAL
+from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.agent import Agent
 from a2a_runtime.caller import Caller
+from a2a_runtime.execution.engine import SETTLED
 from a2a_runtime.execution.results import join_texts
 from a2a_runtime.runtime import AgentRuntime
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.sources import SkillDescriptor
+from a2a_runtime.sources import SkillDescriptor, SkillSource
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import NewTask
 from a2a_runtime.stores.sqlite import SqliteStore
@@ -27,6 +29,7 @@ from a2a_runtime.testing.skill_source import FunctionSource
 
 say = partial(print, flush=True)
 LEASE = 0.8
+SERVER = Path(__file__).parents[1] / "integration/bridges/mcp/stdio_server.py"
 
 
 def source_of(file: Path, *, returns: bool) -> FunctionSource:
@@ -46,17 +49,36 @@ def source_of(file: Path, *, returns: bool) -> FunctionSource:
     return source
 
 
+def mcp_source_of(file: Path, *, returns: bool) -> SkillSource:
+    """Make the same tools those of a server that asks within its calls."""
+    from a2a_runtime.bridges.mcp import McpSource  # noqa: PLC0415 - takes a second, which the other tools need not wait for
+
+    return McpSource([sys.executable, str(SERVER), str(file), *(() if returns else ("wait",))])
+
+
+async def wait_begun(file: Path, task: asyncio.Future[object]) -> None:
+    """Wait until the tool of the server has written its line, or its question waits."""
+    while not (task.done() or file.exists()):  # noqa: ASYNC110, ASYNC240 - another process writes it
+        await asyncio.sleep(0.01)
+    say("written")
+
+
 async def main() -> None:
     """Do what the command line says."""
-    store, file, what, name = sys.argv[1:]
-    surface = Surface(Agent("writer", sources=[source_of(Path(file), returns=what == "follow")]))
+    store, file, what, name, *kind = sys.argv[1:]
+    source = (mcp_source_of if kind else source_of)(Path(file), returns=what == "follow")
+    surface = Surface(Agent("writer", sources=[source]))
     scope = Caller("ada").task_scope(surface.storage_key)
     async with AgentRuntime([surface], SqliteStore(store, StoreOptions(lease_seconds=LEASE)), FAST_SETTINGS) as runtime:
         if what == "start":
-            started = await runtime.engine.start(scope, NewTask("c-1", build_user_message("go"), name, "v1_0"), Caller("ada"))
+            started = await runtime.engine.start(scope, NewTask("c-1", build_user_message({}), name, "v1_0"), Caller("ada"))
             say("task", started.stored.wire_id)
+            if kind:
+                await wait_begun(Path(file), asyncio.ensure_future(runtime.engine.wait(started.stored.key, 1, SETTLED)))
             await asyncio.Event().wait()
         stored = await runtime.engine.load(scope, name)
+        if stored.state is State.INPUT_REQUIRED:
+            await runtime.engine.send_message(scope, name, build_user_message("tea", message_id="m-2"))
         if stored.state not in TERMINAL:
             await runtime.engine.wait(stored.key, stored.last_seq, TERMINAL)
         task = (await runtime.engine.load(scope, name)).task.model

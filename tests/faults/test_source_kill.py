@@ -21,23 +21,33 @@ def started(*words: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, PROGRAM, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+GONE = "FAILED Outcome unknown: the process that ran this task is gone, and its skill cannot be restarted"
+NOT_OPEN = "FAILED Outcome unknown: the call that has asked is not open any more; it may have had effects"
+
+
 @pytest.mark.parametrize(
-    ("skill", "end", "lines"),
+    ("words", "end", "lines"),
     [
-        ("append", "FAILED Outcome unknown: the process that ran this task is gone, and its skill cannot be restarted", 1),
-        ("append-again", "COMPLETED ", 2),
+        (("append",), GONE, 1),
+        (("append-again",), "COMPLETED ", 2),
+        (("append", "mcp"), GONE, 1),
+        (("ask", "mcp"), NOT_OPEN, 0),
     ],
+    ids=["local", "local, idempotent", "of a server", "of a server, asking"],
 )
-def test_side_effects_are_not_repeated(tmp_path: Path, skill: str, end: str, lines: int) -> None:
-    """A tool that writes a file writes once, and its task fails with an unknown outcome; one that says that it is idempotent is called again."""
+def test_side_effects_are_not_repeated(tmp_path: Path, words: tuple[str, ...], end: str, lines: int) -> None:
+    """A tool that writes a file writes once, and its task fails with an unknown outcome; one that says that it is idempotent is called again.
+
+    The same goes for the tools of a server, and for a call that was open for the answer to a question.
+    """
     store, file = str(tmp_path / "tasks.db"), tmp_path / "file"
-    process = started(store, str(file), "start", skill)
+    process = started(store, str(file), "start", *words)
     assert process.stdout is not None
     said = {process.stdout.readline().strip() for _ in range(2)}
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     assert "written" in said
     task = next(line for line in said if line.startswith("task ")).removeprefix("task ")
-    output, errors = started(store, str(file), "follow", task).communicate(timeout=60)
+    output, errors = started(store, str(file), "follow", task, *words[1:]).communicate(timeout=60)
     assert output.splitlines()[-1:] == [end], errors[-3000:]
-    assert file.read_text().count("line") == lines
+    assert (file.read_text().count("line") if file.exists() else 0) == lines

@@ -41,6 +41,7 @@ PROMISES = {
     "otel": "from a2a_runtime.tracing import Tracing; Tracing()",
     "grpc": "import grpc; from a2a_runtime.protobuf import message_pool; message_pool()",
     "pydantic-ai": "import pydantic_ai, a2a_runtime.bridges.pydantic_ai",
+    "mcp": f"{APP}\nfrom a2a_runtime.bridges.mcp import McpSource; McpSource('node server.js')",
     "apcore": "import apcore, a2a_runtime.bridges.apcore.server, a2a_runtime.bridges.apcore.watch",
     "all": f"{APP}\nimport a2a_runtime.commands.card, a2a_runtime.commands.serve, a2a_gen.commands.build, grpc, asyncpg",
 }
@@ -131,6 +132,7 @@ IMPORTS = {
     "from a2a_runtime.typed_client import SkillClient": "client",
     "from a2a_runtime.auth import JwtAuthenticator": "auth",
     "from a2a_runtime.auth import JwksKeys": "auth",
+    "from a2a_runtime.bridges.mcp.source import McpSource": "mcp",
     "from a2a_runtime.stores.factory import create_store; create_store('postgresql://user@host/name')": "postgres",
 }
 """By statement that fails in the base: the extra that its error names."""

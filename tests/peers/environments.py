@@ -187,7 +187,7 @@ ENVIRONMENTS = {
     # What our wheel asks for, and the tools of the projects that `a2a-gen init` starts; the wheel itself is not in it: tests build it.
     "wheel-dependencies": (*_of_the_wheel("build", "serve"), "apcore", "mypy", "pytest", "ruff"),
     # All that our wheel may ask for: tests select from it what an extra alone brings.
-    "wheel-extras": _of_the_wheel("all", "apcore", "pydantic-ai"),
+    "wheel-extras": _of_the_wheel("all", "apcore", "mcp", "pydantic-ai"),
     # Its storages, behind our adapter, which needs what our wheel needs.
     "a2akit-0.0.32": (*_of_the_wheel(), "a2akit[sqlite]==0.0.32", "pytest"),
     # Checks of deployment files and workflows, and a proxy.
@@ -205,6 +205,8 @@ ENVIRONMENTS = {
     ),
     "ajv-8.20.0": ("ajv@8.20.0", "ajv-formats@3.0.1"),
     "mesh-registry-3.7.1": ("@mcpmesh/cli-linux-x64@3.7.1",),
+    # A server of tools that shows every member of MCP.
+    "mcp-everything-2026.8.31": ("@modelcontextprotocol/server-everything@2026.8.31",),
     "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1"),
     "a2a-js-0.3.14": ("@a2a-js/sdk@0.3.14", "express@5.2.1"),
     "browser-153.0.0": (
@@ -222,7 +224,7 @@ ENVIRONMENTS = {
     "rival-fasta2a-2.1.1": ("fasta2a==2.1.1", "uvicorn[standard]"),
 }
 """What each peer consists of."""
-_ON_NODE = frozenset({"ajv-8.20.0", "a2a-js-1.3.0", "a2a-js-0.3.14", "mesh-registry-3.7.1"})
+_ON_NODE = frozenset({"ajv-8.20.0", "a2a-js-1.3.0", "a2a-js-0.3.14", "mcp-everything-2026.8.31", "mesh-registry-3.7.1"})
 _PACKED = frozenset({"npm-schemas"})
 _BROWSERS = frozenset({"browser-153.0.0"})
 

@@ -1,8 +1,9 @@
-"""Options of ``a2a-gen serve`` for a folder of modules instead of an app."""
+"""Options of ``a2a-gen serve`` for a folder of modules, or servers of tools, instead of an app."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,20 @@ from a2a_runtime.importing import explain_missing
 if TYPE_CHECKING:
     from litestar import Litestar
 
-FOLDER = "extensions_dir"
+FOLDER, SERVERS = "extensions_dir", "mcp"
+_FLAGS = {FOLDER: "--extensions-dir", SERVERS: "--mcp"}
 _SERVED = ("name", "description", "version", "push_notifications", "watch")
-_NEEDS_FOLDER = (*_SERVED, "auth_type", "auth_issuer", "auth_audience")
+_NEEDS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("name", "description", "version", "push_notifications"), (FOLDER, SERVERS)),
+    **dict.fromkeys(("watch", "auth_type", "auth_issuer", "auth_audience"), (FOLDER,)),
+    "mcp_env": (SERVERS,),
+}
+"""By option: what it is for."""
 _OPTIONS = (
     click.option("--extensions-dir", type=click.Path(), help="Folder of apcore modules to serve instead of an app."),
-    click.option("--name", help="Name of the agent of --extensions-dir. [default: apcore-agent]"),
+    click.option("--mcp", multiple=True, help="Command or URL of an MCP server, to serve its tools instead of an app; may be repeated."),
+    click.option("--mcp-env", multiple=True, metavar="NAME", help="Variable of this environment that the command of --mcp gets; may be repeated."),
+    click.option("--name", help="Name of the agent of --extensions-dir or --mcp. [default: apcore-agent, mcp-agent]"),
     click.option("--description", help="Its description. [default: the number of skills]"),
     click.option("--version", help="Its version. [default: 0.0.0]"),
     click.option("--auth-type", type=click.Choice(["bearer"]), help="Accept callers with tokens (JWT) of --auth-issuer only."),
@@ -39,14 +48,39 @@ def extension_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def take_extension_options(options: dict[str, Any]) -> dict[str, Any] | None:
-    """Remove the options of a folder from those of the command; ``None`` without a folder."""
-    taken = {name: options.pop(name) for name in (FOLDER, *_NEEDS_FOLDER)}
-    given = [name for name in _NEEDS_FOLDER if taken[name]]
-    if taken[FOLDER] is None:
-        if given:
-            raise InvalidConfigurationError(f"--{given[0].replace('_', '-')}: is for --extensions-dir; name a folder, or remove the option")
-        return None
-    return taken
+    """Remove the options of a folder or of servers from those of the command; ``None`` without both."""
+    taken = {name: options.pop(name) for name in (*_FLAGS, *_NEEDS)}
+    given = {name for name in _FLAGS if taken[name] not in (None, ())}
+    if len(given) > 1:
+        raise InvalidConfigurationError("--mcp: serves the tools of servers instead of --extensions-dir; remove one of them")
+    for name, needed in _NEEDS.items():
+        if taken[name] and given.isdisjoint(needed):
+            flags = " or ".join(_FLAGS[each] for each in needed)
+            raise InvalidConfigurationError(f"--{name.replace('_', '-')}: is for {flags}; give one, or remove the option")
+    return taken if given else None
+
+
+def build_app(options: dict[str, Any]) -> Litestar:
+    """Build the app of a folder, or of servers."""
+    return build_servers_app(options) if options[SERVERS] else build_extensions_app(options)
+
+
+def build_servers_app(options: dict[str, Any]) -> Litestar:
+    """Build the app of an agent with the tools of MCP servers; these are started with it."""
+    if missing := ", ".join(name for name in options["mcp_env"] if name not in os.environ):
+        raise InvalidConfigurationError(f"--mcp-env: {missing} is not set in this environment; set it, or remove the option")
+    from a2a_runtime.agent import Agent, Capabilities  # noqa: PLC0415 - other apps do not need it
+    from a2a_runtime.app import create_app  # noqa: PLC0415 - as above
+    from a2a_runtime.bridges.mcp.source import McpSource, is_url  # noqa: PLC0415 - an extra
+
+    env = {name: os.environ[name] for name in options["mcp_env"]}
+    try:
+        sources = [McpSource(server) if is_url(server) or not env else McpSource(server, env=env) for server in options[SERVERS]]
+    except ValueError as error:
+        raise InvalidConfigurationError(f"--mcp: {error}") from error
+    capabilities = Capabilities(push_notifications=options["push_notifications"])
+    name, version = options["name"] or "mcp-agent", options["version"] or "0.0.0"
+    return create_app(Agent(name, options["description"] or "", version, sources=sources, capabilities=capabilities))
 
 
 def build_extensions_app(options: dict[str, Any]) -> Litestar:

@@ -19,7 +19,7 @@ with explain_missing("a2a-gen serve", "serve"):
     import uvicorn
     from litestar import Litestar
 
-from a2a_runtime.commands.extensions import build_extensions_app, extension_options, take_extension_options
+from a2a_runtime.commands.extensions import build_app, extension_options, take_extension_options
 from a2a_runtime.commands.process import PROJECT_APP, load_app, override_setting, process_options
 from a2a_runtime.commands.settings_report import describe_settings
 from a2a_runtime.commands.startup import InvalidConfigurationError, check_port, report_start_error
@@ -44,6 +44,7 @@ Examples:
   a2a-gen serve --workers 4                       four processes on one port, with a Postgres store
   a2a-gen serve --reload                          start again when a file below this folder changes
   a2a-gen serve --extensions-dir ./extensions     a folder of apcore modules
+  a2a-gen serve --mcp "npx -y some-mcp-server"    the tools of an MCP server
   a2a-gen serve --show-settings                   every setting, its value, and where it comes from
 
 \b
@@ -95,16 +96,18 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
         return
     extensions = take_extension_options(options)
     if only_check:
-        _check_store(load_app(app) if extensions is None else build_extensions_app(extensions))
+        _check_store(load_app(app) if extensions is None else build_app(extensions))
         return
     processes, is_reloading = options.pop("workers"), options.pop("reload")
     os.environ[LISTENING_PORT] = str(port)  # registered at a mesh unless a setting names another
     inherited = InheritedFiles.from_environment()
     if extensions is not None and (processes > 1 or is_reloading):
-        raise InvalidConfigurationError("--extensions-dir: is for one process; use --watch instead of --reload, and an app for --workers")
+        raise InvalidConfigurationError(
+            "--extensions-dir and --mcp: are for one process; use an app for --workers and --reload, or --watch for a folder"
+        )
     if inherited is None and (processes > 1 or is_reloading):
         _supervise(app, host, port, proxies, processes, is_reloading=is_reloading, **options)
-    loaded = load_app(app) if extensions is None else build_extensions_app(extensions)
+    loaded = load_app(app) if extensions is None else build_app(extensions)
     if inherited is None:
         check_port(host, port)
     drain_delay = options.pop("drain_delay")

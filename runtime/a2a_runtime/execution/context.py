@@ -24,7 +24,7 @@ from a2a_contract.base import JsonAny, JsonObject
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.extensions import Usage
 from a2a_contract.json_types import is_json_object
-from a2a_contract.lifecycle import State
+from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import to_datetime
@@ -334,6 +334,10 @@ class TaskContext(Context):
         """Read the messages of this task, also those that have arrived during the run."""
         stored = await self._dependencies.store.load_task(self.scope, self.task_id, include_artifacts=False)
         return stored.task.model.history or () if stored else ()
+
+    async def wait_ended(self) -> None:
+        """Wait until the task has ended, also after this run: what a question has left open is then of no use."""
+        await self._dependencies.hub.wait_for(self._writer.stored.key, self._writer.last_seq, TERMINAL)
 
     async def status(self, text: str | None = None, *, progress: float | None = None) -> None:
         """Write a status: a text, a progress from 0 to 1, or both. Skipped until a repeated run reaches the last recorded answer."""

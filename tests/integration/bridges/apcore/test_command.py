@@ -20,6 +20,8 @@ from a2a_runtime.testing.ports import find_free_port
 NONE = dict.fromkeys(
     (
         "extensions_dir",
+        "mcp",
+        "mcp_env",
         "name",
         "description",
         "version",
