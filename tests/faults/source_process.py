@@ -71,7 +71,7 @@ async def main() -> None:
     scope = Caller("ada").task_scope(surface.storage_key)
     async with AgentRuntime([surface], SqliteStore(store, StoreOptions(lease_seconds=LEASE)), FAST_SETTINGS) as runtime:
         if what == "start":
-            started = await runtime.engine.start(scope, NewTask("c-1", build_user_message({}), name, "v1_0"), Caller("ada"))
+            started = await runtime.engine.start(scope, NewTask("c-1", build_user_message({} if kind else "go"), name, "v1_0"), Caller("ada"))
             say("task", started.stored.wire_id)
             if kind:
                 await wait_begun(Path(file), asyncio.ensure_future(runtime.engine.wait(started.stored.key, 1, SETTLED)))

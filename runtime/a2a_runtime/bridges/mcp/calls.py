@@ -22,7 +22,7 @@ current_call: ContextVar[ToolCall | None] = ContextVar("mcp_call", default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ToolProgress:
     """The last progress of a call that was not taken."""
 
     fraction: float | None
@@ -43,7 +43,7 @@ class ToolCall:
 
     def __init__(self, send: Send) -> None:
         self._changed = asyncio.Event()
-        self._progress: Progress | None = None
+        self._progress: ToolProgress | None = None
         self._questions = 0
         self.question: LiveQuestion | None = None
         """The question that waits for an answer."""
@@ -54,7 +54,7 @@ class ToolCall:
         current_call.set(self)
         return await send(self)
 
-    async def next_event(self) -> Progress | LiveQuestion | None:
+    async def next_event(self) -> ToolProgress | LiveQuestion | None:
         """Wait for the next progress or question; ``None`` at the end of the call."""
         while True:
             self._changed.clear()
@@ -70,7 +70,7 @@ class ToolCall:
     async def report_progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Note a progress; a reader who is slower than the server finds the last one."""
         fraction = min(max(progress / total, 0.0), 1.0) if total else None
-        self._progress = Progress(fraction, message or ("" if fraction is not None else f"{progress:g}"))
+        self._progress = ToolProgress(fraction, message or ("" if fraction is not None else f"{progress:g}"))
         self._changed.set()
 
     async def ask(self, params: ElicitParams) -> mt.ElicitResult:

@@ -20,7 +20,7 @@ import mcp_types as mt
 from mcp import MCPError
 from pydantic import TypeAdapter, ValidationError
 
-from a2a_runtime.bridges.mcp.calls import ElicitParams, LiveQuestion, Progress, ToolCall, ToolResult
+from a2a_runtime.bridges.mcp.calls import ElicitParams, LiveQuestion, ToolCall, ToolProgress, ToolResult
 from a2a_runtime.bridges.mcp.connection import McpConnection, NotConnectedError, ToolRequest, describe_error
 from a2a_runtime.bridges.mcp.questions import ask_caller
 from a2a_runtime.bridges.mcp.results import join_text
@@ -107,16 +107,16 @@ class ToolRun:
     async def finish(self, request: ToolRequest) -> mt.CallToolResult:
         """Call the tool until it gives a result."""
         for number in count():
-            asked = await self._find_round(number)
-            if asked is None:
+            pending = await self._find_round(number)
+            if pending is None:
                 result = await self._call(request)
                 if isinstance(result, mt.CallToolResult):
                     return self._check(result)
-                asked = result if isinstance(result, Round) else self._parse_round(result)
-                await self._record_round(number, asked)
-            answers = {name: await ask_caller(self._task, params, f"{_KEY}/{number}/{name}") for name, params in asked.questions.items()}
-            if not asked.is_refusal:
-                request = replace(request, responses=answers or None, state=asked.state)
+                pending = result if isinstance(result, Round) else self._parse_round(result)
+                await self._record_round(number, pending)
+            answers = {name: await ask_caller(self._task, params, f"{_KEY}/{number}/{name}") for name, params in pending.questions.items()}
+            if not pending.is_refusal:
+                request = replace(request, responses=answers or None, state=pending.state)
             elif any(answer.action != "accept" for answer in answers.values()):
                 self._context.fail("The tool needs an authorization, which was declined")
         raise AssertionError("the loop has no end")
@@ -132,9 +132,9 @@ class ToolRun:
         found = await self._find_record(f"{_KEY}/{number}")
         return None if found is None else _ROUND.validate_python(found)
 
-    async def _record_round(self, number: int, asked: Round) -> None:
+    async def _record_round(self, number: int, pending: Round) -> None:
         async def dump() -> object:
-            return _ROUND.dump_python(asked, mode="json")
+            return _ROUND.dump_python(pending, mode="json")
 
         await self._context.once(f"{_KEY}/{number}", dump)
 
@@ -180,7 +180,7 @@ class ToolRun:
     async def _follow(self, call: ToolCall) -> ToolResult:
         try:
             while (event := await call.next_event()) is not None:
-                if isinstance(event, Progress):
+                if isinstance(event, ToolProgress):
                     await self._context.progress(event.fraction, event.text or None)
                 else:
                     await self._ask(call, event)

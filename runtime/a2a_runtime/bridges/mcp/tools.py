@@ -21,7 +21,7 @@ _JSON, _TEXT = "application/json", "text/plain"
 def describe_tool(tool: mt.Tool, prefix: str, timeout: float | None) -> SkillDescriptor:
     """Describe a tool as a skill."""
     hints = tool.annotations or mt.ToolAnnotations()
-    shown = hints.model_dump(mode="json", by_alias=True, exclude_none=True)
+    published = hints.model_dump(mode="json", by_alias=True, exclude_none=True)
     return SkillDescriptor(
         f"{prefix}{tool.name}",
         tool.description or hints.title or tool.title or tool.name,
@@ -35,7 +35,7 @@ def describe_tool(tool: mt.Tool, prefix: str, timeout: float | None) -> SkillDes
         is_idempotent=bool(hints.idempotent_hint),
         asks=True,
         timeout=timeout,
-        annotations={"extensions": {TAG: {"annotations": shown}}} if shown else {},
+        annotations={"extensions": {TAG: {"annotations": published}}} if published else {},
     )
 
 

@@ -34,7 +34,7 @@ async def test_a_question_leaves_the_call_open(client: A2AClient) -> None:
     assert json.loads(str(outcome(await client.get(task.id))[1])) == {"action": "accept", "content": {"word": "tea"}}
 
 
-async def test_a_question_waits_until_only_one_call_can_have_asked_it(client: A2AClient) -> None:
+async def test_a_question_waits_until_it_can_belong_to_one_call_only(client: A2AClient) -> None:
     """Nothing in it names its call. The call that did not ask is never answered."""
     holding = asyncio.create_task(call(client, "hold"))
     while not (held := [each async for each in client.list() if each.status.state is TaskState.WORKING]):  # noqa: ASYNC110 - a list has no event
@@ -132,8 +132,8 @@ async def test_a_server_from_npm() -> None:
         assert [(part.filename, bool(part.text or part.raw)) for part in read] == [("Blob Resource 1", True), ("Text Resource 2", True)]
         said = [event async for event in client.stream(message("trigger-long-running-operation", {"duration": 0.2, "steps": 2}))]
         assert [(event.metadata or {}).get("progress") for event in said if isinstance(event, TaskStatusUpdateEvent) and event.metadata][-1:] == [1.0]
-        asked = await call(client, "trigger-elicitation-request")
-        answered = await call(client, "trigger-elicitation-request", {"name": "Ada"}, asked)
+        question = await call(client, "trigger-elicitation-request")
+        answered = await call(client, "trigger-elicitation-request", {"name": "Ada"}, question)
         texts = [part.text or "" for artifact in answered.artifacts or [] for part in artifact.parts]
         assert any("Name: Ada" in text for text in texts)
         environment = json.loads(str(outcome(await call(client, "get-env"))[1]))

@@ -41,7 +41,7 @@ Call = Callable[[Any, mt.CallToolRequestParams], Awaitable[Any]]
 
 
 def everything() -> tuple[str, ...]:
-    """Give the command of the server from npm."""
+    """Return the command of the server from npm."""
     folder = environment("mcp-everything-2026.8.31").interpreter.parent
     return ("node", str(folder / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"), "stdio")
 
@@ -69,7 +69,7 @@ class Toolbox:
 
     @property
     def url(self) -> str:
-        """Where the server listens."""
+        """Return the address of the server."""
         return f"http://127.0.0.1:{self.port}/mcp"
 
     def add(self, name: str, call: Call, **members: Any) -> None:  # noqa: ANN401 - members of a tool
@@ -140,7 +140,7 @@ def outcome(task: Task) -> tuple[str, object]:
     """Show the state of a task, and its first output or what its status says."""
     said = "".join(part.text or "" for part in task.status.message.parts) if task.status.message else None
     parts = [part for artifact in task.artifacts or [] for part in artifact.parts]
-    shown: object = said
+    output: object = said
     if parts:
-        shown = parts[0].text if parts[0].text is not None else parts[0].data if parts[0].data is not None else parts[0].raw
-    return task.status.state.name.removeprefix("TASK_STATE_"), shown
+        output = parts[0].text if parts[0].text is not None else parts[0].data if parts[0].data is not None else parts[0].raw
+    return task.status.state.name.removeprefix("TASK_STATE_"), output
