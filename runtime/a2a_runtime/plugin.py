@@ -114,6 +114,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """Runtime of the surfaces, while the app runs."""
         self.exact_paths: dict[str, ASGIApp] = {}
         """Endpoints that may be called past the router, see ``ExactPathRouter``."""
+        self.skill_listeners: list[Callable[[], None]] = []
+        """Called after skills of sources have changed."""
         self._store = store
         self.settings = Settings.from_environment(os.environ) if settings is None else settings
         self._mesh_config = mesh
@@ -152,6 +154,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         start_last(app_config, self._lifespan)
         return app_config
 
+    def get_dispatcher(self, path: str) -> Dispatcher:
+        """Return the dispatcher of the surface at a path, for a route of the host that admits its requests as the surface does."""
+        return {each.dispatcher.surface.path: each.dispatcher for each in self._endpoints}[path]
+
     def _check(self, surface: Surface) -> None:
         check_surface(surface)
         if self.has_host:
@@ -167,7 +173,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             if runtime.metrics is not None:
                 runtime.metrics.count_streams = lambda: sum(each.dispatcher.open_streams for each in self._endpoints)
             self._update_openapi()
-            runtime.on_skills_changed = self._update_openapi
+            runtime.on_skills_changed = self._announce_skills
             for each in self._endpoints:
                 self._start(each, runtime)
             try:
@@ -203,6 +209,11 @@ class A2APlugin(InitPlugin, CLIPlugin):
         cors, settings = None if self._app is None else self._app.cors_config, self.settings
         hosts, max_streams = settings.allowed_hosts, settings.max_caller_streams
         endpoints.dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, cors, hosts, max_streams))
+
+    def _announce_skills(self) -> None:
+        self._update_openapi()
+        for listener in self.skill_listeners:
+            listener()
 
     def _update_openapi(self) -> None:
         if self._app is not None:

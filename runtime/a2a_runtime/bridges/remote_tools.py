@@ -37,6 +37,7 @@ _TEXT_PARAMETERS: JsonObject = {
     "required": [TEXT_PARAMETER],
     "additionalProperties": False,
 }
+_AT_THE_ROOT = ("$defs", "$schema", "definitions")
 _NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_NAME_LENGTH = 64
 """Limits that the interfaces of most models have."""
@@ -54,7 +55,7 @@ class RemoteTool:
     """The schema of the skill; ``None``: plain text."""
 
 
-class _CheckedTool(NamedTuple):
+class CheckedTool(NamedTuple):
     """A tool with the validators of its schemas, which are compiled once."""
 
     tool: RemoteTool
@@ -84,7 +85,7 @@ class RemoteResult:
 class RemoteTools(SkillClient):
     """The skills of one agent as tools; the arguments are those of ``A2AClient``."""
 
-    _tools: Mapping[str, _CheckedTool] | None = None
+    _tools: Mapping[str, CheckedTool] | None = None
 
     async def list_tools(self, *, refresh: bool = False) -> Sequence[RemoteTool]:
         """List the skills on the card as tools. Schemas are read from the agent itself; ``refresh`` reads all of it again."""
@@ -95,12 +96,16 @@ class RemoteTools(SkillClient):
         tools = await self._load_tools()
         if name not in tools:
             raise ValueError(f"tool {name!r}: unknown; known: {', '.join(tools) or 'none'}")
+        return await self.call_tool(tools[name], arguments, **options)
+
+    async def call_tool(self, tool: CheckedTool, arguments: Mapping[str, object], **options: Unpack[CallOptions]) -> RemoteResult:
+        """Call a tool that the caller has built."""
         message = Message(
             message_id=str(uuid4()),
             role=Role.USER,
             context_id=options.get("context_id"),
-            parts=[_build_part(tools[name], arguments)],
-            metadata=build_skill_metadata(tools[name].tool.skill_id),
+            parts=[_build_part(tool, arguments)],
+            metadata=build_skill_metadata(tool.tool.skill_id),
         )
         return build_result(await self._finish(message, options))
 
@@ -112,7 +117,7 @@ class RemoteTools(SkillClient):
         """Read the question that a task waits with."""
         return parse_question(await self.untyped.get(task_id))
 
-    async def _load_tools(self, *, refresh: bool = False) -> Mapping[str, _CheckedTool]:
+    async def _load_tools(self, *, refresh: bool = False) -> Mapping[str, CheckedTool]:
         if self._tools is None or refresh:
             card = await self.untyped.get_card(refresh=refresh)
             tools = {each.tool.name: each for each in [await self._to_tool(card, skill) for skill in card.skills]}
@@ -121,11 +126,10 @@ class RemoteTools(SkillClient):
             self._tools = tools
         return self._tools
 
-    async def _to_tool(self, card: AgentCard, skill: AgentSkill) -> _CheckedTool:
+    async def _to_tool(self, card: AgentCard, skill: AgentSkill) -> CheckedTool:
         schema = await self._fetch_schema(card, skill.id)
         name = _NAME_CHARACTERS.sub("_", skill.id)[:_MAX_NAME_LENGTH]
-        tool = RemoteTool(name, skill.description or skill.name, _build_parameters(schema), skill.id, schema)
-        return _CheckedTool(tool, SchemaValidator(tool.parameters), None if schema is None else SchemaValidator(schema))
+        return build_tool(name, skill.description or skill.name, skill.id, schema)
 
     async def _fetch_schema(self, card: AgentCard, skill_id: str) -> JsonObject | None:
         params = find_params(card, SKILL_SCHEMAS)
@@ -136,15 +140,26 @@ class RemoteTools(SkillClient):
         return schema if is_json_object(schema) else {}
 
 
+def build_tool(name: str, description: str, skill_id: str, schema: JsonObject | None) -> CheckedTool:
+    """Build a tool of a skill; without a schema its input is plain text."""
+    tool = RemoteTool(name, description, _build_parameters(schema), skill_id, schema)
+    return CheckedTool(tool, SchemaValidator(tool.parameters), None if schema is None else SchemaValidator(schema))
+
+
+def wrap_schema(schema: JsonObject, name: str) -> JsonObject:
+    """Build the schema of an object whose only member has a schema; definitions stay at the root, where references find them."""
+    definitions = {each: schema[each] for each in _AT_THE_ROOT if each in schema}
+    member = {each: value for each, value in schema.items() if each not in definitions}
+    return {"type": "object", "properties": {name: member}, "required": [name], "additionalProperties": False, **definitions}
+
+
 def _build_parameters(schema: JsonObject | None) -> JsonObject:
     if schema is None:
         return _TEXT_PARAMETERS
-    if schema.get("type") == "object":
-        return schema
-    return {"type": "object", "properties": {INPUT_PARAMETER: schema}, "required": [INPUT_PARAMETER], "additionalProperties": False}
+    return schema if schema.get("type") == "object" else wrap_schema(schema, INPUT_PARAMETER)
 
 
-def _build_part(checked: _CheckedTool, arguments: Mapping[str, object]) -> Part:
+def _build_part(checked: CheckedTool, arguments: Mapping[str, object]) -> Part:
     tool = checked.tool
     try:
         checked.parameters.check(dict(arguments))

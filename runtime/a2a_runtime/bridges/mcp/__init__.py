@@ -9,6 +9,10 @@
        ├──► tools             a tool as the descriptor of a skill
        └──► results           the result of a tool as an artifact
 
+    mounting ──► skill_tools  the skills of an agent as tools, in the name of a caller
+                    ├─ caller_questions    a question of a task as an elicitation
+                    └─ tool_results        the result of a skill as that of a tool
+
 The protocol has two eras. With 2026-07-28 a question ends the call, and the answer repeats it with the state that the server has given: the question
 is durable. Before, a question is asked within the call, which stays open in this process until the answer comes, up to a limit.
 
@@ -20,8 +24,9 @@ from typing import TYPE_CHECKING
 from a2a_runtime.importing import lazy_names
 
 if TYPE_CHECKING:
+    from a2a_runtime.bridges.mcp.mounting import mount_mcp
     from a2a_runtime.bridges.mcp.source import McpSource
 
-__all__ = ["McpSource"]
+__all__ = ["McpSource", "mount_mcp"]
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, __all__, "source")
+    __getattr__ = lazy_names(__name__, __all__, "source", "mounting")

@@ -93,18 +93,24 @@ class Toolbox:
     @asynccontextmanager
     async def serve(self) -> AsyncGenerator[None]:
         """Serve over HTTP; a second time as a restarted process would."""
-        config = uvicorn.Config(self.server.streamable_http_app(), host="127.0.0.1", port=self.port, log_config=None, timeout_graceful_shutdown=0)
-        process = uvicorn.Server(config)
-        serving = asyncio.create_task(process._serve())
-        async with asyncio.timeout(30):
-            while not process.started:
-                assert not serving.done(), serving
-                await asyncio.sleep(0.005)
-        try:
+        async with serve_app(self.server.streamable_http_app(), self.port):
             yield
-        finally:
-            process.should_exit = True
-            await serving
+
+
+@asynccontextmanager
+async def serve_app(app: Any, port: int) -> AsyncGenerator[None]:  # noqa: ANN401 - any ASGI app
+    """Serve an app over HTTP."""
+    process = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=0))
+    serving = asyncio.create_task(process._serve())
+    async with asyncio.timeout(30):
+        while not process.started:
+            assert not serving.done(), serving
+            await asyncio.sleep(0.005)
+    try:
+        yield
+    finally:
+        process.should_exit = True
+        await serving
 
 
 @asynccontextmanager
