@@ -115,7 +115,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self.exact_paths: dict[str, ASGIApp] = {}
         """Endpoints that may be called past the router, see ``ExactPathRouter``."""
         self.skill_listeners: list[Callable[[], None]] = []
-        """Called after skills of sources have changed."""
+        """Called after the skills have changed."""
         self._store = store
         self.settings = Settings.from_environment(os.environ) if settings is None else settings
         self._mesh_config = mesh
@@ -172,7 +172,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             self.runtime, self._app = runtime, app
             if runtime.metrics is not None:
                 runtime.metrics.count_streams = lambda: sum(each.dispatcher.open_streams for each in self._endpoints)
-            self._update_openapi()
+            self._announce_skills()
             runtime.on_skills_changed = self._announce_skills
             for each in self._endpoints:
                 self._start(each, runtime)
@@ -211,13 +211,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         endpoints.dispatcher.start(Backend(*services, runtime.service.task_dialect, runtime.store, runtime.clock, cors, hosts, max_streams))
 
     def _announce_skills(self) -> None:
-        self._update_openapi()
-        for listener in self.skill_listeners:
-            listener()
-
-    def _update_openapi(self) -> None:
         if self._app is not None:
             extend_openapi(self._app, self.surfaces)
+        for listener in self.skill_listeners:
+            listener()
 
     async def add(self, agent: Surface | Agent, **options: Unpack[SurfaceOptions]) -> Surface:
         """Mount another agent while the app runs; an error leaves the app as it was."""
@@ -245,7 +242,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             register_routes(app, endpoints)
             adapt_routes(app)
             self.exact_paths.update(endpoints.by_exact_path())
-            self._update_openapi()
+            self._announce_skills()
             await self._join_mesh()
         return surface
 
@@ -263,7 +260,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             for exact_path in endpoints.by_exact_path():
                 self.exact_paths.pop(exact_path, None)
             unregister_routes(app, endpoints)
-            self._update_openapi()
+            self._announce_skills()
             closing = asyncio.create_task(self._close_port(surface))
             try:
                 await runtime.remove(surface)

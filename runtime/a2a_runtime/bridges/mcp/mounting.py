@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from copy import copy
+from collections.abc import Mapping
 from typing import Any
 
 from a2a_runtime.importing import explain_missing
@@ -167,6 +167,6 @@ def _find_caller(context: Any) -> Caller:  # noqa: ANN401 - as above
 def _build_origin(context: Any) -> Origin:  # noqa: ANN401 - as above
     """Build the origin of a call: that of its request, with the trace in the metadata of the call if it has one."""
     headers = dict(context.request.scope["headers"])
-    meta = context.meta or {}
+    meta: Mapping[str, object] = context.meta or {}
     traced = {name: str(meta[name.decode()]).encode() for name in _TRACE if name.decode() in meta}
-    return copy(Origin.parse({**headers, **traced}))
+    return Origin.parse({**headers, **traced})

@@ -284,7 +284,8 @@ async def list_tools(http: httpx2.AsyncClient, key: str, session: str) -> httpx2
 
 def test_a_mount_without_an_agent_is_refused() -> None:
     """The message names the agents that there are."""
-    app = create_app(Surface(Agent("a"), path="/a"), Surface(Agent("b"), path="/b"), settings=FAST_SETTINGS, store="memory")
+    agents = [Agent(name, sources=[FunctionSource()]) for name in ("a", "b")]
+    app = create_app(*(Surface(each, path=f"/{each.name}") for each in agents), settings=FAST_SETTINGS, store="memory")
     with pytest.raises(ValueError, match="the app has several agents; pass agent= one of /a, /b"):
         mount_mcp(app)
     with pytest.raises(ValueError, match="no agent at this path; pass agent= one of /a, /b"):
