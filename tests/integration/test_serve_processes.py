@@ -141,7 +141,7 @@ def test_a_change_of_the_code_starts_again(tmp_path: Path) -> None:
         wait_until(lambda: read_card(port) == "one", server)
         module.write_text("this is no Python")
         wait_until(lambda: read_card(port) == "", server)
-        wait_until(lambda: write_and_read(module, port) == "two", server)
+        wait_until(Rewriting(module, port), server)
     finally:
         server.send_signal(signal.SIGINT)
         output, _ = server.communicate(timeout=WAIT_SECONDS)
@@ -149,13 +149,20 @@ def test_a_change_of_the_code_starts_again(tmp_path: Path) -> None:
     assert "files have changed" in output
 
 
-def write_and_read(module: Path, port: int) -> str:
-    """Write the module again, unless it is served already: a change during a start may be one change with that before."""
-    found = read_card(port)
-    if not found:
-        module.write_text(AGENT.format(words="two"))
-        time.sleep(0.5)
-    return found
+class Rewriting:
+    """Writes a module until it is served: a change during a start may be one change with that before. Each change has the time of a start."""
+
+    def __init__(self, module: Path, port: int) -> None:
+        self._module, self._port, self._next_write = module, port, 0.0
+
+    def __call__(self) -> bool:
+        """Return whether the module is served."""
+        if read_card(self._port) == "two":
+            return True
+        if time.monotonic() >= self._next_write:
+            self._module.write_text(AGENT.format(words="two"))
+            self._next_write = time.monotonic() + WAIT_SECONDS / 4
+        return False
 
 
 def test_show_settings_lists_sources(tmp_path: Path) -> None:

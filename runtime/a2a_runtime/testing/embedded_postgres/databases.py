@@ -10,10 +10,10 @@ import asyncpg
 
 
 class DatabaseFactory:
-    """Creates the databases of one test run, and drops them all."""
+    """Creates the databases of one test run, and drops them all; ``options`` are those of ``CREATE DATABASE``."""
 
-    def __init__(self, admin_url: str, prepare: Callable[[str], Awaitable[object]]) -> None:
-        self._admin_url = admin_url
+    def __init__(self, admin_url: str, prepare: Callable[[str], Awaitable[object]], *, options: str = "") -> None:
+        self._admin_url, self._options = admin_url, options
         self._prepare = prepare
         self._prefix = f"a2a_test_{secrets.token_hex(4)}"
         self._count = 0
@@ -28,7 +28,7 @@ class DatabaseFactory:
         if not self._is_prepared:
             await self._prepare(await self.create_empty(self._template))
             self._is_prepared = True
-        return await self._create(f'TEMPLATE "{self._template}"')
+        return await self._create(f'TEMPLATE "{self._template}" {self._options}')
 
     async def create_empty(self, name: str | None = None) -> str:
         """Create a database without tables and return its URL."""
