@@ -1,7 +1,8 @@
 """Lists of tasks in a SQLite file and in Postgres, with 10^3 to 10^6 tasks of one caller.
 
 A page has 50 tasks. The tables are filled by SQL with ended tasks of one message each, ten to a conversation, one in ten failed. The first page by
-time is counted; the second one carries the count in its token. Goal: a page without a filter, by state or by conversation costs the same at any size.
+time is counted; the second one carries the count in its token. A page by creation sorts all tasks of the caller. Goal: a page without a filter, by
+state or by conversation costs the same at any size.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from a2a_runtime.testing.embedded_postgres import PostgresServer
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 CALLS = 30
+WITHOUT_INDEX = ("by time", "by creation")
 GOAL_MS = 2.0  # more than the page of the smallest table, for the largest
 
 
@@ -41,6 +43,7 @@ def queries(now: int) -> Mapping[str, TaskQuery]:
         "by a state of none": TaskQuery(state=State.WORKING),
         "by conversation": TaskQuery(context_id="c-7"),
         "by time, counted": TaskQuery(changed_after=late),
+        "by creation, sorted": TaskQuery(by_creation=True),
     }
 
 
@@ -51,7 +54,7 @@ async def measure(store: SqlStore, now: int) -> dict[str, float]:
     for name, query in queries(now).items():
         took[name] = await _median(store, query)
         page = await store.list_tasks(SCOPE, query)
-        if name in {"all", "by time, counted"}:
+        if name == "all" or name.startswith(WITHOUT_INDEX):
             took[f"{name.partition(',')[0]}, second page"] = await _median(store, replace(query, page_token=page.next_page_token))
     return took
 
@@ -71,10 +74,10 @@ def show(name: str, found: Mapping[int, Mapping[str, float]]) -> None:
     for each in next(iter(found.values())):
         print(f"{each:32}" + "".join(f"{took[each]:12.2f}" for took in found.values()))
     first, *_, last = found.values()
-    slower = {each: last[each] - first[each] for each in first if "time" not in each}
+    slower = {each: last[each] - first[each] for each in first if not each.startswith(WITHOUT_INDEX)}
     worst = max(slower, key=lambda each: slower[each])
     kept = "kept" if slower[worst] <= GOAL_MS else "MISSED"
-    print(f"Not by time: at most {slower[worst]:.1f} ms more than the smallest ({worst}; goal {GOAL_MS:g}: {kept}).", flush=True)
+    print(f"With an index: at most {slower[worst]:.1f} ms more than the smallest ({worst}; goal {GOAL_MS:g}: {kept}).", flush=True)
 
 
 async def main() -> None:

@@ -125,7 +125,7 @@ class TaskQuery:
     @property
     def is_plain(self) -> bool:
         """Return whether the list has at most a filter by state: stores keep the numbers of these tasks, and count all others."""
-        return self.context_id is None and self.changed_after is None and not self.by_creation
+        return self.context_id is None and self.changed_after is None
 
 
 @struct

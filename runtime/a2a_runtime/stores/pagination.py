@@ -97,6 +97,8 @@ def parse_task_token(query: TaskQuery) -> TaskPosition | None:
             return TaskPosition(at, key)
         case (int(at), str(key), int(total_size)) if not query.by_creation and total_size >= 0:
             return TaskPosition(at, key, total_size)
+        case (str(key),) if query.by_creation:
+            return TaskPosition(0, key)
         case (str(key), int(total_size)) if query.by_creation and total_size >= 0:
             return TaskPosition(0, key, total_size)
         case _:

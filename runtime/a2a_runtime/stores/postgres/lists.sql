@@ -1,17 +1,9 @@
 -- Lists of tasks, newest status first, and their totals. A page costs its length, in a table of any size. One row more than the page means that there is
 -- another page; without tasks there is one row with the total. Each kind of list has a statement, whose cached plan fits its index.
 
--- name: list_states
--- $4 the states, whose lists are merged; the total of what is kept, if $8: active states ($9) are counted.
-WITH page AS MATERIALIZED (
-    SELECT found.key, found.status_at
-    FROM unnest($4::text[]) AS wanted (state), LATERAL (
-        SELECT key, status_at FROM a2a_tasks t
-        WHERE scope = $3 AND t.state = wanted.state AND is_latest AND status_at >= $5::bigint AND (status_at, key) < ($6::bigint, $7::uuid)
-        ORDER BY status_at DESC, key DESC LIMIT $10
-    ) AS found
-    ORDER BY found.status_at DESC, found.key DESC LIMIT $10
-), total AS (
+-- name: total_of_states
+-- Of lists by state ($4): the total of what is kept, if $8; active states ($9) are counted.
+total AS (
     SELECT CASE WHEN $8::boolean THEN (
         SELECT coalesce(sum(number), 0)
         FROM (SELECT state, number FROM a2a_task_totals WHERE scope = $3 UNION ALL SELECT state, number FROM a2a_task_deltas WHERE scope = $3) AS kept
@@ -22,6 +14,18 @@ WITH page AS MATERIALIZED (
         ) AS found
     ) END::bigint AS tasks
 )
+
+-- name: list_states
+-- $4 the states, whose lists are merged.
+WITH page AS MATERIALIZED (
+    SELECT found.key, found.status_at
+    FROM unnest($4::text[]) AS wanted (state), LATERAL (
+        SELECT key, status_at FROM a2a_tasks t
+        WHERE scope = $3 AND t.state = wanted.state AND is_latest AND status_at >= $5::bigint AND (status_at, key) < ($6::bigint, $7::uuid)
+        ORDER BY status_at DESC, key DESC LIMIT $10
+    ) AS found
+    ORDER BY found.status_at DESC, found.key DESC LIMIT $10
+), {total_of_states}
 SELECT total.tasks AS total, {task_columns}
 FROM total LEFT JOIN page ON true LEFT JOIN a2a_tasks t ON t.key = page.key {fragments}
 ORDER BY page.status_at DESC, page.key DESC
@@ -35,19 +39,24 @@ WITH page AS MATERIALIZED (
 SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.status_at DESC, page.key DESC
 
 -- name: list_states_by_creation
--- The tasks of the scope are read from the index of states and sorted.
+-- Arguments of list_states. The tasks of the scope are read from the index of states and sorted.
 WITH page AS MATERIALIZED (
     SELECT key FROM a2a_tasks
-    WHERE scope = $3 AND state = ANY ($4::text[]) AND is_latest AND status_at >= $5::bigint AND key < $6::uuid
-    ORDER BY key DESC LIMIT $7
-)
-SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.key DESC
+    WHERE scope = $3 AND state = ANY ($4::text[]) AND is_latest AND status_at >= $5::bigint AND $6::bigint IS NOT NULL AND key < $7::uuid
+    ORDER BY key DESC LIMIT $10
+), {total_of_states}
+SELECT total.tasks AS total, {task_columns}
+FROM total LEFT JOIN page ON true LEFT JOIN a2a_tasks t ON t.key = page.key {fragments}
+ORDER BY page.key DESC
 
 -- name: list_context_by_creation
+-- Arguments of list_context.
 WITH page AS MATERIALIZED (
     SELECT key FROM a2a_tasks
-    WHERE scope = $3 AND context_id = $4 AND is_latest AND state = ANY ($5::text[]) AND status_at >= $6::bigint AND key < $7::uuid
-    ORDER BY key DESC LIMIT $8
+    WHERE
+        scope = $3 AND context_id = $4 AND is_latest AND state = ANY ($5::text[]) AND status_at >= $6::bigint
+        AND $7::bigint IS NOT NULL AND key < $8::uuid
+    ORDER BY key DESC LIMIT $9
 )
 SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.key DESC
 

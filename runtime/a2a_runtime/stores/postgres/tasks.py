@@ -184,22 +184,21 @@ class PostgresTasks(PostgresBase):
         states = [*State] if query.state is None else [query.state]
         where, after = (query.history_length, query.include_artifacts, scope.to_text()), (position.at, position.key)
         try:
-            if query.by_creation:
-                section, context = ("list_states_by_creation", ()) if query.context_id is None else ("list_context_by_creation", (query.context_id,))
-                found = await self._pool.fetch(SQL[section], *where, *context, states, oldest, position.key, query.page_size + 1)
-            elif query.context_id is None:
+            if query.context_id is None:
                 active = [state for state in states if lifecycle.is_active(state)]
-                found = await self._pool.fetch(SQL["list_states"], *where, states, oldest, *after, query.is_plain, active, query.page_size + 1)
+                statement = SQL["list_states_by_creation" if query.by_creation else "list_states"]
+                found = await self._pool.fetch(statement, *where, states, oldest, *after, query.is_plain, active, query.page_size + 1)
             else:
-                found = await self._pool.fetch(SQL["list_context"], *where, query.context_id, states, oldest, *after, query.page_size + 1)
+                statement = SQL["list_context_by_creation" if query.by_creation else "list_context"]
+                found = await self._pool.fetch(statement, *where, query.context_id, states, oldest, *after, query.page_size + 1)
         except asyncpg.DataError as error:
             if not query.page_token:
                 raise
             raise pagination.invalid_token_error() from error
         total_size = found[0]["total"] if query.is_plain else position.total_size
         if total_size is None:
-            counting, names = ("count_states", {}) if query.context_id is None else ("count_context", {"context_id": query.context_id})
-            (counted,) = await self._fetch(counting, scope=scope.to_text(), states=states, oldest=oldest, **names)
+            section, context = ("count_states", {}) if query.context_id is None else ("count_context", {"context_id": query.context_id})
+            (counted,) = await self._fetch(section, scope=scope.to_text(), states=states, oldest=oldest, **context)
             total_size = counted["total"]
         rows = [row for row in found if row["key"] is not None]
         return pagination.build_task_page(query, rows, total_size, to_stored_task, lambda row: (row["status_at"], str(row["key"])))
