@@ -1,4 +1,4 @@
-"""How long `a2a-gen build` takes on this repository's whole contract and on many skills, and what importing its output costs.
+"""How long `a2a-gen build` takes on this repository's whole contract, on many skills and on a schema of 2 MB, and what importing its output costs.
 
 Every build is a process of its own, as on the command line, in a copy of the project.
 """
@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from large_schemas import find_vega_lite
 from table import Row, measure, show
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +51,8 @@ def builds(project: Path) -> Iterator[Row]:
     original = edited.read_text()
 
     def build() -> None:
-        subprocess.run(COMMAND, cwd=project, check=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        subprocess.run(COMMAND, cwd=project, check=True, env=environment, capture_output=True)
 
     def forget() -> None:
         shutil.rmtree(project / "generated")
@@ -58,7 +62,10 @@ def builds(project: Path) -> Iterator[Row]:
         edited.write_text(original.replace('"description": "', f'"description": "Edit {next(edits)}. ', 1))
 
     build()
-    yield measure("nothing to do", build, rounds=15, goal=0.15)
+    bare = measure("a bare interpreter", lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), rounds=15)
+    idle = measure("nothing to do", build, rounds=15, goal=0.15)
+    times = statistics.median(idle.seconds) / statistics.median(bare.seconds)
+    yield from (bare, replace(idle, what=f"nothing to do, {times:.1f} times a bare interpreter"))
     yield measure("from nothing", build, rounds=5, goal=1.5, before=forget)
     yield measure("after one edit of a schema", build, rounds=5, goal=1.0, before=edit)
 
@@ -93,6 +100,26 @@ def build_skills(project: Path) -> Iterator[Row]:
     yield measure("after one edit of a schema", build, rounds=3, goal=2.0, before=edit)
 
 
+def build_large(project: Path) -> Iterator[Row]:
+    """Time builds of models from one schema of 2 MB: from nothing, with nothing to do, and after an edit."""
+    file = project / "schemas" / "vega-lite.json"
+    file.parent.mkdir()
+    text = find_vega_lite()[0].read_text(encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
+    (project / "a2a-gen.toml").write_text('schema = "schemas"\npackage = "charts"\n')
+    edits = iter(range(1000))
+
+    def build() -> None:
+        subprocess.run(COMMAND, cwd=project, check=True, capture_output=True)
+
+    def edit() -> None:
+        file.write_text(text.replace('"description": "', f'"description": "Edit {next(edits)}. ', 1), encoding="utf-8")
+
+    yield measure("from nothing", build, rounds=1, goal=60)
+    yield measure("nothing to do", build, rounds=5, goal=0.15)
+    yield measure("after one edit of the schema", build, rounds=1, goal=60, before=edit)
+
+
 def imports(module: str) -> Row:
     """Time the import of a module in fresh interpreters that have Pydantic already."""
     program = IMPORT.format(module=module)
@@ -107,6 +134,8 @@ def main() -> None:
         show("a2a-gen build, whole contract", builds(Path(folder)))
     with tempfile.TemporaryDirectory() as folder:
         show(f"a2a-gen build, {SKILLS} skills", build_skills(Path(folder)))
+    with tempfile.TemporaryDirectory() as folder:
+        show(f"a2a-gen build, vega-lite, {find_vega_lite()[0].stat().st_size / 1e6:.1f} MB", build_large(Path(folder)))
     modules = ("v1_0", "v0_3", "v0_3_proto", "mesh")
     show("import on top of Pydantic", (imports(f"a2a_contract.{module}") for module in modules))
 

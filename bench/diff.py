@@ -1,4 +1,4 @@
-"""Duration of the breaking-change check: two versions of a real contract, the whole command, and very many definitions."""
+"""Duration of the breaking-change check: two versions of a real contract and of vega-lite, the whole command, and very many definitions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from large_schemas import find_vega_lite
 from table import Row, measure, show
 
 from a2a_gen.diff.report import CompareOptions, Report, compare
@@ -38,7 +39,9 @@ def rows(folder: Path) -> Iterator[Row]:
     """Time comparisons in this process, then the command."""
     for old, new in (("0.2.1", "0.2.5"), ("0.2.5", "0.2.6"), ("0.2.6", "0.3.0")):
         found = versions(old, new)
-        yield measure(f"A2A {old} to {new}, {len(found.findings)} findings", lambda old=old, new=new: versions(old, new), rounds=9, goal=0.1)
+        count = len(json.loads((HISTORY / f"{new}.json").read_bytes())["definitions"])
+        what = f"A2A {old} to {new}, {count} definitions, {len(found.findings)} findings"
+        yield measure(what, lambda old=old, new=new: versions(old, new), rounds=9, goal=0.1)
     files = [folder / "old.json", folder / "new.json"]
     for file, kind in zip(files, ("integer", "number"), strict=True):
         file.write_bytes(many(kind))
@@ -53,6 +56,8 @@ def rows(folder: Path) -> Iterator[Row]:
     yield measure("the command, A2A 0.2.6 to 0.3.0", lambda: run(*real, "--plain"), rounds=9, goal=0.4)
     yield measure("the command, this contract against HEAD", lambda: run("--against", "HEAD"), rounds=9, goal=0.4)
     yield measure(f"the command, {MANY} definitions", lambda: run(*map(str, files), "--plain"), rounds=3, goal=3)
+    large = list(map(str, find_vega_lite()))
+    yield measure("the command, vega-lite 6.4.1 to 6.5.0, 1.9 MB", lambda: run(*large, "--plain"), rounds=3, goal=10)
 
 
 def run(*words: str) -> None:
