@@ -88,6 +88,7 @@ class ContainmentOracle:
         self._trees = trees
         self._equality = equality
         self._monotone: dict[tuple[int, SchemaLocation], bool] = {}
+        self._targets: dict[tuple[int, SchemaLocation], frozenset[SchemaLocation]] = {}
         self._definitions = [_Definition(ends, equality.is_same(*ends)) for ends in map(get_ends, pairs) if ends is not None]
         self._numbers: tuple[dict[SchemaLocation, int], dict[SchemaLocation, int]] = (
             {each.schemas[0]: index for index, each in enumerate(self._definitions)},
@@ -158,13 +159,33 @@ class ContainmentOracle:
 
     def _canonicalize(self, side: int, schemas: Schemas, form: Form) -> jsonschema_rs.CanonicalSchema | None:
         key = (side, form, schemas)
-        if key not in self._canonical and self._has_scopes:
+        if key not in self._canonical and not self._has_scopes and self._is_too_large(side, schemas):
+            self._canonical[key] = None
+        elif key not in self._canonical and self._has_scopes:
             self._canonical[key] = canonicalize_scoped(self._trees[side], schemas)
         elif key not in self._canonical:
             self._canonical[key] = canonicalize(
                 SchemaBundle(self._trees[side], mixed_names=self._mixed_names[side], limit=_MAX_SCHEMAS, max_branches=_MAX_BRANCHES), schemas, form
             )
         return self._canonical[key]
+
+    def _is_too_large(self, side: int, schemas: Schemas) -> bool:
+        """Return true if schemas refer to more schemas than a bundle may hold; counting them takes less than writing them."""
+        pending, seen = list(schemas), set(schemas)
+        while pending and len(seen) <= _MAX_SCHEMAS:
+            below = self._find_targets(side, pending.pop()) - seen
+            seen |= below
+            pending += below
+        return len(seen) > _MAX_SCHEMAS
+
+    def _find_targets(self, side: int, schema: SchemaLocation) -> frozenset[SchemaLocation]:
+        """Find the schemas to which one refers directly; definitions inside it refer for themselves."""
+        if (side, schema) not in self._targets:
+            own = len(schema.pointer)
+            references = ((inner, text) for inner, text in self._trees[side].iter_references(schema) if "/$defs/" not in inner.pointer[own:])
+            found = (self._trees[side].resolve(*each) for each in references)
+            self._targets[side, schema] = frozenset(each for each in found if each is not None)
+        return self._targets[side, schema]
 
     def _decide_with_atoms(self, schemas: tuple[Schemas, Schemas], question: ContainmentQuestion) -> Containment:
         self._find_equal_definitions()
@@ -229,8 +250,7 @@ class ContainmentOracle:
                 self._monotone[side, schema] = all(NOT_MONOTONE.isdisjoint(each.members) for each in iter_schemas(schema.data))
             if not self._monotone[side, schema]:
                 return False
-            targets = (self._trees[side].resolve(*each) for each in self._trees[side].iter_references(schema))
-            below = {each for each in targets if each is not None and each not in self._numbers[side]} - seen
+            below = {each for each in self._find_targets(side, schema) if each not in self._numbers[side]} - seen
             seen |= below
             pending += below
         return True
