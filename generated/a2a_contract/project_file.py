@@ -160,7 +160,8 @@ class AgentTable(ConfigTable):
 
     name: str
     description: str
-    version: str
+    version: str = "1.0.0"
+    """The version on cards."""
     url: WebAddress | None = None
     """The public address of the application, without the paths of surfaces."""
     provider: ProviderTable | None = None

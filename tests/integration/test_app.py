@@ -20,6 +20,7 @@ from litestar.testing import TestClient
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.v1_0 import TaskState
+from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authenticators import digest_key, hash_password
 from a2a_runtime.auth.gate import OpenGate
@@ -104,6 +105,12 @@ def test_a_project_is_read(folder: Path) -> None:
     assert (first.agent.name, first.agent.version, list(first.skills)) == ("shouter", "1.2.3", ["shout"])
     assert (project.settings.store, project.settings.deadline_check_interval, project.settings.shutdown_grace) == ("sqlite:///tasks.db", 0.5, 1)
     assert load_project(folder, {"A2A_STORE": "sqlite:///other.db"}).settings.store == "sqlite:///other.db"
+
+
+def test_the_version_of_an_agent_has_one_default(folder: Path) -> None:
+    """The same in Python and in a project file."""
+    (folder / "a2a.toml").write_text(PROJECT.replace('version = "1.2.3"\n', ""))
+    assert {surface.agent.version for surface in load_project(folder, {}).surfaces} == {Agent("one").version}
 
 
 def test_retention_is_a_setting(folder: Path) -> None:
