@@ -3,7 +3,8 @@
     request     span of the server, below the ``traceparent`` of its client           GetTask, SendMessage, …
       store call                                                                       store create_task
       run       in this process, on a worker, after a question: its parent is stored   invoke_agent greeter
-        request of another agent, whose client is in the run
+        request of a client in the run: span of the client                             SendMessage, …
+          request of the other agent: its span of the server
     webhook     below the request that has begun its task                              push delivery
 
 The names of attributes are those of the semantic conventions for RPC and for generative AI, where they have one. They are written down here, since no
@@ -13,9 +14,10 @@ package of stable names exists. Nothing of messages, callers and credentials is 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from a2a_contract.errors import A2AError, InternalError, InvalidAgentResponseError, UnavailableError
 from a2a_contract.v1_0 import Task
@@ -34,6 +36,7 @@ _OPERATION, _AGENT, _CONVERSATION = "gen_ai.operation.name", "gen_ai.agent.name"
 _INPUT_TOKENS, _OUTPUT_TOKENS = "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"
 _INVOKE = "invoke_agent"
 _RPC_SYSTEM, _RPC_METHOD, _ERROR = "rpc.system.name", "rpc.method", "error.type"
+_HOST, _PORT = "server.address", "server.port"
 _SYSTEMS = {"JSONRPC": "jsonrpc", "GRPC": "grpc"}
 _TASK, _SKILL, _DIALECT, _ATTEMPT, _END = "a2a.task.id", "a2a.skill.id", "a2a.dialect", "a2a.run.attempt", "a2a.run.end"
 _FAILURES = (InternalError, UnavailableError, InvalidAgentResponseError)
@@ -119,6 +122,32 @@ class Tracing:
             name, context=parent, kind=kind, attributes=dict(attributes), record_exception=False, set_status_on_exception=False
         ) as span:
             yield span
+
+
+class ClientSpan:
+    """Span of a request of a client; of a stream, of one of its connections."""
+
+    def __init__(self, operation: str, binding: str, dialect: str, url: str) -> None:
+        parts = urlsplit(url)  # host and port only, since the rest may name a tenant
+        attributes: dict[str, Any] = {_RPC_SYSTEM: _SYSTEMS.get(binding, "http"), _RPC_METHOD: operation, _DIALECT: dialect}
+        attributes |= {name: each for name, each in ((_HOST, parts.hostname), (_PORT, parts.port)) if each is not None}
+        self._span = trace.get_tracer(_NAME).start_span(operation, kind=SpanKind.CLIENT, attributes=attributes)
+
+    def activate(self) -> AbstractContextManager[Span]:
+        """Make it the current span, so that headers and further spans are below it."""
+        return trace.use_span(self._span, end_on_exit=False, record_exception=False, set_status_on_exception=False)
+
+    @contextmanager
+    def ended(self) -> Generator[None]:
+        """End the span after what is done inside. Every error is one of this span: the client has not got what it asked for."""
+        try:
+            yield
+        except Exception as error:
+            self._span.set_attribute(_ERROR, type(error).__name__)
+            self._span.set_status(Status(StatusCode.ERROR))
+            raise
+        finally:
+            self._span.end()
 
 
 def _write_trace(origin: Origin) -> None:

@@ -6,12 +6,14 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field, replace
 
 import pytest
 from integration.grpc_overlay import find_free_address
 from integration.outcome_agent import serve_on_socket
+from litestar import Litestar
+from litestar.types import Message, Receive, Scope, Send
 
 from a2a_contract.errors import CallChainError
 from a2a_contract.lifecycle import State
@@ -24,6 +26,7 @@ from a2a_runtime.client import GRPC, A2AClient, ClientOptions, Pin, SendOptions
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.local import connect
+from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 
@@ -217,6 +220,47 @@ async def test_a_cancel_reaches_an_agent_that_is_read_as_a_stream(chain: Chain) 
         assert await reached(chain.canceled)
     async with chain.connect("c") as client:
         assert await find_end(client) == State.CANCELED
+
+
+class HeldResponses:
+    """An app whose responses begin only when they may."""
+
+    def __init__(self, app: Litestar) -> None:
+        self.app, self.release = app, threading.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+
+        async def held(message: Message) -> None:
+            if scope["type"] == "http" and scope["method"] == "POST":
+                await asyncio.to_thread(self.release.wait, WAIT_SECONDS)
+            await send(message)
+
+        await self.app(scope, receive, held)
+
+
+async def test_a_cancel_before_the_first_event_reaches_the_agent() -> None:
+    """The task exists, but the handler that reads its stream has not heard of it when it is canceled."""
+    chain = Chain(ClientOptions())
+    held = HeldResponses(create_app(chain.build_agent("c"), settings=FAST_SETTINGS))
+    with serve_on_socket(held) as served:
+        chain.urls["c"] = str(served.base_url)
+
+        async def read() -> None:
+            current_origin.set(Origin())  # as in a run
+            async with chain.connect("c") as client:
+                async for _ in client.stream("-", options=SKILLS["wait"]):
+                    pass
+
+        reading = asyncio.create_task(read())
+        assert await reached(chain.waiting)
+        reading.cancel()
+        await asyncio.sleep(0)
+        held.release.set()
+        with suppress(asyncio.CancelledError):
+            await reading
+        assert reading.cancelled()
+        assert await reached(chain.canceled)
 
 
 async def test_a_deadline_reaches_the_last_agent(chain: Chain) -> None:

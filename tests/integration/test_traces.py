@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
+from integration.grpc_overlay import find_free_address
 from integration.outcome_agent import serve_on_socket
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -19,14 +20,19 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
+from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.v1_0 import Part, Task, TaskPushNotificationConfig
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.client import A2AClient, SendOptions
+from a2a_runtime.client import GRPC, A2AClient, ClientOptions, Pin, SendOptions
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.origin import TRACE_MEMBER
+from a2a_runtime.runtime import AgentRuntime
+from a2a_runtime.stores.postgres import PostgresStore
+from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver
+from a2a_runtime.workers.worker import run_worker
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +78,19 @@ def build_agents(urls: dict[str, str]) -> tuple[Agent, Agent]:
             raise ValueError(ctx.text)
         return "worked"
 
-    first.add("relay", relay)
+    async def relay_stream(ctx: TaskContext) -> str:
+        seen = {trace.get_current_span().get_span_context().span_id}
+        async with A2AClient(urls["second"]) as client:
+            async for _ in client.stream(ctx.text):
+                seen.add(trace.get_current_span().get_span_context().span_id)
+        return f"{len(seen)} current span"
+
+    async def fetch(ctx: TaskContext) -> str:
+        await ctx.fetch(Part(url=ctx.text))
+        return "fetched"
+
+    for handler in (relay, relay_stream, fetch):
+        first.add(handler.__name__, handler)
     second.add("work", work)
     return first, second
 
@@ -103,6 +121,12 @@ def parent_id(span: ReadableSpan) -> int:
     return span.parent.span_id
 
 
+def find_child(spans: Sequence[ReadableSpan], parent: ReadableSpan) -> ReadableSpan:
+    """Find the one span below another."""
+    (found,) = [each for each in spans if each.parent is not None and each.parent.span_id == span_id(parent)]
+    return found
+
+
 def span_id(span: ReadableSpan) -> int:
     """Name a span."""
     assert span.context is not None
@@ -112,7 +136,7 @@ def span_id(span: ReadableSpan) -> int:
 async def test_two_agents_and_a_webhook_are_one_trace(urls: dict[str, str], spans: Callable[[], list[ReadableSpan]]) -> None:
     """The request of the client, the run, the request of the second agent, its run, the calls of the stores and the delivery."""
     async with WebhookReceiver() as receiver:
-        options = SendOptions(push_config=TaskPushNotificationConfig(url=receiver.url))
+        options = SendOptions(skill="relay", push_config=TaskPushNotificationConfig(url=receiver.url))
         async with A2AClient(urls["first"]) as client:
             with trace.use_span(trace.NonRecordingSpan(remote_context())):
                 task = await client.send("x", options=options)
@@ -121,11 +145,15 @@ async def test_two_agents_and_a_webhook_are_one_trace(urls: dict[str, str], span
         received = receiver.requests[-1]
     of_trace = [each for each in spans() if each.context is not None and each.context.trace_id == TRACE_ID]
     requests = [each for each in of_trace if each.name == "SendMessage"]
-    assert [each.kind for each in requests] == [SpanKind.SERVER] * 2
-    outer = next(each for each in requests if parent_id(each) == int(TRACE[36:52], 16))
-    inner = next(each for each in requests if each is not outer)
+    sent = next(each for each in requests if parent_id(each) == int(TRACE[36:52], 16))
+    outer, passed_on = (find_child(requests, each) for each in (sent, found["invoke_agent first"]))
+    inner = find_child(requests, passed_on)
+    of_client = dict(passed_on.attributes or {})
+    assert f"http://{of_client.pop('server.address')}:{of_client.pop('server.port')}" == urls["second"]
+    assert of_client == {"rpc.system.name": "jsonrpc", "rpc.method": "SendMessage", "a2a.dialect": "v1_0"}
+    assert [each.kind for each in (sent, outer, passed_on, inner)] == [SpanKind.CLIENT, SpanKind.SERVER] * 2
+    assert len(requests) == 4
     assert parent_id(found["invoke_agent first"]) == span_id(outer)
-    assert parent_id(inner) == span_id(found["invoke_agent first"])
     assert parent_id(found["invoke_agent second"]) == span_id(inner)
     delivery = found["push delivery"]
     assert parent_id(delivery) == span_id(outer)
@@ -196,6 +224,78 @@ async def test_the_parent_of_a_run_is_stored(tmp_path: Any, spans: Callable[[], 
     assert run.context is not None
     assert run.context.trace_id == TRACE_ID
     assert (run.attributes or {})["a2a.run.attempt"] == 2
+
+
+async def test_a_stream_has_one_span_of_its_client(urls: dict[str, str], spans: Callable[[], list[ReadableSpan]]) -> None:
+    """Until its last event; between two events the run is the current span."""
+    async with A2AClient(urls["first"]) as client:
+        task = await client.send("x", options=SendOptions(skill="relay_stream"))
+    assert isinstance(task, Task)
+    assert task.artifacts is not None
+    assert task.artifacts[0].parts[0].text == "1 current span"
+    found = await wait_for(spans, "invoke_agent first", "invoke_agent second", "SendStreamingMessage")
+    requests = [each for each in spans() if each.name == "SendStreamingMessage"]
+    of_client = find_child(requests, found["invoke_agent first"])
+    of_server = find_child(requests, of_client)
+    assert (of_client.kind, of_server.kind) == (SpanKind.CLIENT, SpanKind.SERVER)
+    assert parent_id(found["invoke_agent second"]) == span_id(of_server)
+
+
+async def test_a_request_that_fails_is_an_error_of_its_client(urls: dict[str, str], spans: Callable[[], list[ReadableSpan]]) -> None:
+    """Of a single request and of a stream; the span of the server has the class, but no error."""
+    async with A2AClient(urls["first"]) as client:
+        with pytest.raises(TaskNotFoundError):
+            await client.get("unknown")
+        with pytest.raises(TaskNotFoundError):
+            await anext(aiter(client.subscribe("unknown")))
+    for name in ("GetTask", "SubscribeToTask"):
+        of_client = next(each for each in spans() if each.name == name and each.kind is SpanKind.CLIENT)
+        assert of_client.status.status_code is StatusCode.ERROR
+        assert (of_client.attributes or {})["error.type"] == "TaskNotFoundError"
+
+
+async def test_a_file_is_fetched_in_the_trace(urls: dict[str, str], spans: Callable[[], list[ReadableSpan]]) -> None:
+    """The server of the file sees the run as its parent."""
+    async with WebhookReceiver() as receiver, A2AClient(urls["first"]) as client:
+        await client.send(receiver.url, options=SendOptions(skill="fetch"))
+        (request,) = receiver.requests
+    found = await wait_for(spans, "invoke_agent first")
+    run = found["invoke_agent first"]
+    assert run.context is not None
+    assert request.headers["traceparent"].startswith(f"00-{run.context.trace_id:032x}-{span_id(run):016x}-")
+
+
+async def test_calls_over_grpc_are_in_the_trace(spans: Callable[[], list[ReadableSpan]]) -> None:
+    """The trace of the client is metadata, and the system of its spans has another name."""
+    agent = build_agents({})[1]
+    with serve_on_socket(create_app(agent, settings=SETTINGS, grpc=find_free_address())) as served:
+        async with A2AClient(str(served.base_url), options=ClientOptions(pin=Pin("1.0", GRPC))) as client:
+            await client.send("x")
+            [each async for each in client.stream("x")]
+    found = await wait_for(spans, "invoke_agent second", "SendMessage", "SendStreamingMessage")
+    for name in ("SendMessage", "SendStreamingMessage"):
+        of_client = next(each for each in spans() if each.name == name and each.kind is SpanKind.CLIENT)
+        of_server = find_child([each for each in spans() if each.name == name], of_client)
+        assert [(each.attributes or {})["rpc.system.name"] for each in (of_client, of_server)] == ["grpc", "grpc"]
+    assert parent_id(found["invoke_agent second"]) == span_id(of_server)
+
+
+async def test_a_run_on_a_worker_is_in_the_trace(postgres_url: str, spans: Callable[[], list[ReadableSpan]]) -> None:
+    """Below the request that another process has handled."""
+    surface, settings = Surface(build_agents({})[1]), replace(SETTINGS, runs_on="workers")
+    app = create_app(surface, store=PostgresStore(postgres_url), settings=settings)
+    async with app.lifespan(), httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+        message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
+        sent = {"message": message, "configuration": {"returnImmediately": True}}
+        response = await client.post("/message:send", json=sent, headers={"a2a-version": "1.0", "traceparent": TRACE})
+        assert response.status_code == 200
+        found = await wait_for(spans, "SendMessage")
+        assert "invoke_agent second" not in found
+        async with run_worker(AgentRuntime([surface], PostgresStore(postgres_url), settings, is_worker=True)):
+            run = (await wait_for(spans, "invoke_agent second"))["invoke_agent second"]
+    assert run.context is not None
+    assert run.context.trace_id == TRACE_ID
+    assert parent_id(run) == span_id(found["SendMessage"])
 
 
 OFF = """

@@ -29,6 +29,7 @@ from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_orig
 from a2a_runtime.client.errors import ConnectError, InvalidResponseError, MissingCredentialsError, UnexpectedStatusError, UntrustedOriginError
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interfaces, interface_from_pin
+from a2a_runtime.client.spans import activate, trace_connection, trace_request
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
 from a2a_runtime.client.transport import HttpTransport, RetrySafety, get_retry_safety, is_retryable_error
 from a2a_runtime.extensions import SKILL_ID, find_params
@@ -154,7 +155,8 @@ class AgentConnection(ClientConnection):
         while True:
             protocol = await self.resolve_protocol()
             try:
-                return protocol.decode(operation, await self._fetch(protocol, operation, request, idempotency_key))
+                with trace_request(operation, protocol.interface):
+                    return protocol.decode(operation, await self._fetch(protocol, operation, request, idempotency_key))
             except (ConnectError, UnexpectedStatusError) as error:
                 if not _is_unserved(error) or not self._use_next(protocol, error, tried):
                     raise
@@ -170,8 +172,9 @@ class AgentConnection(ClientConnection):
     async def get_extended_card(self) -> AgentCard:
         """Read the card for authenticated callers, and verify it like the public one."""
         protocol = await self.resolve_protocol()
-        body = await self._fetch(protocol, GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), None)
-        card = require_result(GET_EXTENDED_AGENT_CARD, protocol.decode(GET_EXTENDED_AGENT_CARD, body), AgentCard)
+        with trace_request(GET_EXTENDED_AGENT_CARD, protocol.interface):
+            body = await self._fetch(protocol, GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), None)
+            card = require_result(GET_EXTENDED_AGENT_CARD, protocol.decode(GET_EXTENDED_AGENT_CARD, body), AgentCard)
         dialect = protocol.interface.dialect
         card_dialect = DIALECTS[dialect.form_of] if dialect.form_of else dialect
         resolved = ResolvedCard(card, card_dialect, protocol.interface.url, protocol.extract_result(body))
@@ -207,11 +210,26 @@ class AgentConnection(ClientConnection):
         self, protocol: ClientProtocol, operation: Operation, request: WireModel, cursor: str | None, idempotency_key: str | None
     ) -> AsyncGenerator[ServerEvent, None]:
         if operation is SEND_STREAMING_MESSAGE and self._resolved_card and not self._resolved_card.card.capabilities.streaming:
-            yield ServerEvent(MESSAGE, await self._fetch(protocol, SEND_MESSAGE, request, idempotency_key), None)
+            with trace_request(SEND_MESSAGE, protocol.interface):
+                body = await self._fetch(protocol, SEND_MESSAGE, request, idempotency_key)
+            yield ServerEvent(MESSAGE, body, None)
             return
-        headers = self._build_headers(protocol, request, idempotency_key) | {"accept": _EVENT_STREAM, "cache-control": "no-store"}
-        if cursor:
-            headers["last-event-id"] = cursor
+        with trace_connection(operation, protocol.interface) as span:
+            with activate(span):
+                headers = self._build_headers(protocol, request, idempotency_key) | {"accept": _EVENT_STREAM, "cache-control": "no-store"}
+            if cursor:
+                headers["last-event-id"] = cursor
+            async with aclosing(self._read_stream(protocol, operation, request, headers)) as events:
+                is_first = True
+                async for event in events:
+                    if span is not None and (is_first or event.name == _ERROR_EVENT):
+                        await self.decode_event(operation, event)  # its reader would raise an error outside of the span
+                    is_first = False
+                    yield event
+
+    async def _read_stream(
+        self, protocol: ClientProtocol, operation: Operation, request: WireModel, headers: dict[str, str]
+    ) -> AsyncGenerator[ServerEvent, None]:
         async with self._transport.open_stream(self._encode_request(protocol, operation, request), headers) as response:
             if not response.is_success or not response.headers.get("content-type", "").lower().startswith(_EVENT_STREAM):
                 body = await self._transport.read_body(response, self._options.limits.response_bytes)

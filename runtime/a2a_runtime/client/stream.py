@@ -44,8 +44,8 @@ TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpda
 
 TERMINAL_STATES = frozenset(map(str, TERMINAL))
 INTERRUPTED_STATES = frozenset(map(str, INTERRUPTED))
-_CANCEL_SECONDS = 3.0
-"""Below the time that a canceled handler has."""
+_FIRST_EVENT_SECONDS, _CANCEL_SECONDS = 1.0, 2.0
+"""Together below the time that a canceled handler has."""
 _MAX_REMEMBERED_EVENTS = 1000
 """An agent that sends more events before it closes the connection makes progress."""
 
@@ -117,6 +117,42 @@ class TaskStream:
             async with asyncio.timeout(_CANCEL_SECONDS):
                 await self._connection.call(CANCEL_TASK, CancelTaskRequest(id=self.task_id), Task)
 
+    async def _keep_first(self, events: AsyncGenerator[ServerEvent, None]) -> AsyncIterator[ServerEvent]:
+        """Yield events. If a handler is canceled before the first one, which names its task, that one is awaited: the task exists by then."""
+        if current_origin.get() is not None and self._operation is SEND_STREAMING_MESSAGE and self.task_id is None:
+            reading = asyncio.ensure_future(_read_next(events))
+            try:
+                await asyncio.shield(reading)
+            except asyncio.CancelledError:
+                await self._await_task_id(reading)
+                raise
+            if (first := reading.result()) is None:
+                return
+            yield first
+        async for event in events:
+            yield event
+
+    async def _await_task_id(self, reading: asyncio.Future[ServerEvent | None]) -> None:
+        """Wait a moment for the first event, and read from it which task is to be canceled."""
+        try:
+            await asyncio.wait({reading}, timeout=_FIRST_EVENT_SECONDS)
+            if reading.done() and not reading.cancelled() and reading.exception() is None and (event := reading.result()) is not None:
+                with suppress(A2AError, A2AClientError):
+                    await self._decode(self._operation, event)
+        finally:
+            reading.cancel()
+            while not reading.done():  # the connection can be closed only when nothing reads from it
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait({reading})
+
+    async def _decode(self, operation: Operation, server_event: ServerEvent) -> TaskEvent:
+        """Decode an event, and note what it says of the task."""
+        response = await self._connection.decode_event(operation, server_event)
+        event = response.task or response.message or response.status_update or response.artifact_update
+        assert event is not None, "the contract allows no empty event"  # noqa: S101 - a fact of the contract
+        self._update_state(event, server_event)
+        return event
+
     async def _follow(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow the task over any number of connections."""
         failures, duplicates = 0, _DuplicateFilter()
@@ -153,11 +189,8 @@ class TaskStream:
         cursor = self.cursor if self.task_id and is_known else None
         try:
             async with aclosing(self._connection.stream_events(operation, request, cursor, key)) as server_events:
-                async for server_event in server_events:
-                    response = await self._connection.decode_event(operation, server_event)
-                    event = response.task or response.message or response.status_update or response.artifact_update
-                    assert event is not None, "the contract allows no empty event"  # noqa: S101 - a fact of the contract
-                    self._update_state(event, server_event)
+                async for server_event in self._keep_first(server_events):
+                    event = await self._decode(operation, server_event)
                     yield event
                     if self.is_over or (self._is_question(event) and (is_resuming or not isinstance(event, Task))):  # not the task before the message
                         return
@@ -213,6 +246,10 @@ class TaskStream:
             return problem
         text = f"Stream: lost and not resumed ({problem or 'it ended before the task did'})"
         return StreamLostError(text, task_id=self.task_id, cursor=self.cursor)
+
+
+async def _read_next(events: AsyncGenerator[ServerEvent, None]) -> ServerEvent | None:
+    return await anext(events, None)
 
 
 class _DuplicateFilter:
