@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -33,6 +34,8 @@ class Server:
     port: int = 0
     grpc: str = ""
     """Its address for gRPC, if it is to have one."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Its settings."""
     started: float = 0.0
     _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
 
@@ -42,7 +45,9 @@ class Server:
         under = ("--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "error")
         begun = time.perf_counter()
         command = (self.interpreter, "-m", "uvicorn", f"{self.app}:app", "--app-dir", str(CONTESTANTS), "--port", str(self.port), *under)
-        self._process = await asyncio.create_subprocess_exec(*command, env={**os.environ, "A2A_STORE": self.store, "A2A_GRPC": self.grpc})
+        self._process = await asyncio.create_subprocess_exec(
+            *command, env={**os.environ, "A2A_STORE": self.store, "A2A_GRPC": self.grpc, **self.environment}
+        )
         pin(self._process.pid, SERVER_CORE)
         while not self.started:
             assert self._process.returncode is None, f"{self.name} did not start"

@@ -95,7 +95,7 @@ class LocalConnection(ClientConnection):
 
     def _find_origin(self, context: CallContext) -> Origin:
         """Find the origin of a call; one from outside of any handler begins a chain."""
-        return context.origin or Origin.from_record({}, self._surface.chain_name)
+        return context.origin or Origin.begin(self._surface.chain_name)
 
     def _build_context(self, idempotency_key: str | None, cursor: str | None = None) -> CallContext:
         calling = current_origin.get()

@@ -76,6 +76,14 @@ class Histogram:
         self.total += seconds
 
 
+def observe(histograms: dict[K, Histogram], key: K, seconds: float) -> None:
+    """Add a duration to the histogram of a key, in one call: each send adds six."""
+    if (found := histograms.get(key)) is None:
+        found = histograms[key] = Histogram()
+    found.counts[bisect_left(SECONDS, seconds)] += 1
+    found.total += seconds
+
+
 class Metrics:
     """Metrics of one process."""
 
@@ -104,20 +112,20 @@ class Metrics:
         """Count a request."""
         operation = operation or NO_OPERATION
         self.requests[operation, dialect, binding, outcome] += 1
-        self._find(self.request_seconds, (operation, binding)).observe(seconds)
+        observe(self.request_seconds, (operation, binding), seconds)
 
     def record_run(self, skill: str, end: str, seconds: float) -> None:
         """Count a run of a handler."""
         if skill not in self.run_seconds and len(self.run_seconds) >= MAX_SKILLS:
             skill = OTHER
         self.runs[skill, end] += 1
-        self._find(self.run_seconds, skill).observe(seconds)
+        observe(self.run_seconds, skill, seconds)
 
     def record_queue(self, skill: str, seconds: float) -> None:
         """Count the time from the last change of a task to the run that it has led to."""
         if skill not in self.queue_seconds and len(self.queue_seconds) >= MAX_SKILLS:
             skill = OTHER
-        self._find(self.queue_seconds, skill).observe(seconds)
+        observe(self.queue_seconds, skill, seconds)
 
     def record_usage(self, skill: str, report: ConsumptionReport) -> None:
         """Count tokens and cost, as a handler has reported them."""
@@ -129,18 +137,6 @@ class Metrics:
             currencies = {currency for _, currency in self.costs}
             currency = report.currency if report.currency in currencies or len(currencies) < MAX_CURRENCIES else OTHER
             self.costs[skill, currency] = self.costs.get((skill, currency), 0.0) + report.cost
-
-    def record_store_call(self, call: str, seconds: float, *, has_failed: bool) -> None:
-        """Count a call of the store."""
-        self._find(self.store_seconds, call).observe(seconds)
-        if has_failed:
-            self.store_failures[call] += 1
-
-    @staticmethod
-    def _find(histograms: dict[K, Histogram], key: K) -> Histogram:
-        if (found := histograms.get(key)) is None:
-            found = histograms[key] = Histogram()
-        return found
 
     async def watch_loop(self) -> None:
         """Measure how late the event loop is, for ever."""

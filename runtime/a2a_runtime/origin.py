@@ -82,7 +82,9 @@ class Origin:
     """The end of this time, and of the time limit of a run."""
     is_canceled_on_disconnect = False
     is_traced = False
-    """Set where this process makes spans of it."""
+    """Set where this process records spans of it."""
+    is_stored = False
+    """Set where it comes from the record of a task."""
     problem: tuple[str, str] | None = None
     """Header that cannot be read, and why."""
     _made_id = ""
@@ -119,12 +121,19 @@ class Origin:
     def from_record(cls, record: JsonObject, agent: str) -> Self:
         """Read the origin of a task whose agent is run again; without a record only the agent is known."""
         origin = cls()
-        origin.agent = agent
+        origin.agent, origin.is_stored = agent, True
         for name in ("given_id", "traceparent", "tracestate", "depth"):
             if name in record:
                 setattr(origin, name, record[name])
         names = record.get("agents")
         origin.agents = tuple(map(str, names)) if is_json_array(names) else ()
+        return origin
+
+    @classmethod
+    def begin(cls, agent: str) -> Self:
+        """Begin a chain with the call of an agent."""
+        origin = cls()
+        origin.agent = agent
         return origin
 
     def to_record(self, now_millis: int) -> JsonObject:

@@ -26,6 +26,7 @@ from a2a_runtime.origin import TRACE_MEMBER, Origin, current_origin
 
 with explain_missing("A2A_TRACES", "otel"):
     from opentelemetry import propagate, trace
+    from opentelemetry.context import attach, detach
     from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
 if TYPE_CHECKING:
@@ -52,28 +53,42 @@ class Tracing:
 
     def __init__(self) -> None:
         self._tracer = trace.get_tracer(_NAME)
+        self._fields = frozenset(each.lower().encode() for each in propagate.get_global_textmap().fields)
+        """Headers that a trace may come with."""
 
     async def trace_request(self, request: Any, origin: Origin, handling: Awaitable[None]) -> None:  # noqa: ANN401 - of the HTTP side
-        """Handle a request in a span of the server; from here on its origin has the trace."""
-        carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers.items()}
+        """Handle a request in a span of the server; from here on its origin has the trace.
+
+        One that is not sampled has no other spans below it, and stores nothing with its task.
+        """
         attributes = {_RPC_SYSTEM: _SYSTEMS.get(str(request.binding), "http"), _AGENT: origin.agent}
-        with self._start("request", SpanKind.SERVER, propagate.extract(carrier), attributes) as span:
-            _write_trace(origin)
-            request.origin = origin
-            try:
+        span = self._tracer.start_span("request", self._find_parent(request.headers), SpanKind.SERVER, attributes)
+        token = attach(trace.set_span_in_context(span))
+        try:
+            _write_trace(origin, span)
+            if span.is_recording():
+                await _record_request(span, request, origin, handling)
+            else:
                 await handling
-            except Exception as error:
-                _record_error(span, error)
-                raise
-            finally:
-                if request.operation:
-                    span.update_name(request.operation)
-                    span.set_attributes({_RPC_METHOD: request.operation, _DIALECT: request.dialect})
+        finally:
+            detach(token)
+            span.end()
+
+    def _find_parent(self, headers: Mapping[bytes, bytes]) -> Context | None:
+        """Find the parent of a request: the span of a host that has begun one, or the trace of its client."""
+        if self._fields.isdisjoint(headers) or trace.get_current_span().get_span_context().is_valid:
+            return None
+        return propagate.extract({name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()})
 
     async def trace_run(self, run: Any, running: Awaitable[None]) -> None:  # noqa: ANN401 - of the execution
         """Run a handler in a span: below the request that has begun it, also if that was in another process."""
-        stored, origin = run.writer.stored, current_origin.get()
-        parent = None if trace.get_current_span().get_span_context().is_valid else _read_trace(origin)
+        stored, origin, current = run.writer.stored, current_origin.get(), trace.get_current_span()
+        has_current = current.get_span_context().is_valid
+        parent = None if has_current else _read_trace(origin)
+        is_left_out = not has_current and parent is None and origin is not None and origin.is_stored
+        if is_left_out or (has_current and not _is_sampled(current)):
+            await running
+            return
         attributes: dict[str, Any] = {_OPERATION: _INVOKE, _SKILL: run.skill.id, _TASK: stored.wire_id, _CONVERSATION: stored.context_id}
         attributes |= {_AGENT: origin.agent if origin else "", _ATTEMPT: run.context.attempt}
         name = f"{_INVOKE} {origin.agent}" if origin and origin.agent else _INVOKE
@@ -90,7 +105,10 @@ class Tracing:
     def trace_delivery(self, task: Task) -> Generator[dict[str, str]]:
         """Deliver a webhook in a span below the request that has begun its task; the headers of the trace are for its receiver."""
         member = (task.metadata or {}).get(TRACE_MEMBER)
-        parent = propagate.extract({"traceparent": member}) if isinstance(member, str) else None
+        if not isinstance(member, str):  # begun by a request that was not sampled
+            yield {}
+            return
+        parent = propagate.extract({"traceparent": member})
         with self._start("push delivery", SpanKind.CLIENT, parent, {_TASK: task.id or ""}) as span:
             headers: dict[str, str] = {}
             propagate.inject(headers)
@@ -104,9 +122,10 @@ class Tracing:
         """Make a span of each call of a store that belongs to a request, a run or a delivery."""
 
         @wraps(call)
-        async def traced(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - passed on
-            if not trace.get_current_span().is_recording():
-                return await call(*args, **kwargs)
+        def traced(*args: Any, **kwargs: Any) -> Awaitable[Any]:  # noqa: ANN401 - passed on
+            return record(*args, **kwargs) if trace.get_current_span().is_recording() else call(*args, **kwargs)
+
+        async def record(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - passed on
             with self._start(f"store {name}", SpanKind.CLIENT, None, {}) as span:
                 try:
                     return await call(*args, **kwargs)
@@ -150,12 +169,30 @@ class ClientSpan:
             self._span.end()
 
 
-def _write_trace(origin: Origin) -> None:
-    """Write the current span to an origin: later runs and called agents are below it."""
-    carrier: dict[str, str] = {}
-    propagate.inject(carrier)
-    origin.traceparent, origin.tracestate = carrier.get("traceparent", origin.traceparent), carrier.get("tracestate", "")
-    origin.is_traced = True
+async def _record_request(span: Span, request: Any, origin: Origin, handling: Awaitable[None]) -> None:  # noqa: ANN401 - of the HTTP side
+    """Handle a request whose span is recorded."""
+    request.origin, origin.is_traced = origin, True
+    try:
+        await handling
+    except Exception as error:
+        _record_error(span, error)
+        raise
+    finally:
+        if request.operation:
+            span.update_name(request.operation)
+            span.set_attributes({_RPC_METHOD: request.operation, _DIALECT: request.dialect})
+
+
+def _write_trace(origin: Origin, span: Span) -> None:
+    """Write a span to an origin: log lines, later runs and called agents are below it."""
+    context = span.get_span_context()
+    if context.is_valid:
+        origin.traceparent = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+        origin.tracestate = context.trace_state.to_header()
+
+
+def _is_sampled(span: Span) -> bool:
+    return span.is_recording() or span.get_span_context().trace_flags.sampled
 
 
 def _read_trace(origin: Origin | None) -> Context | None:

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 import yaml
 from litestar import Litestar
-from litestar.testing import TestClient
+from litestar.testing import AsyncTestClient, TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from a2a_contract.errors import PermissionDeniedError
@@ -202,6 +203,29 @@ def test_queue_time_lag_and_refusals_are_measured() -> None:
     assert samples["a2a_event_lag_seconds_count", frozenset()] >= 1
     assert samples["a2a_refusals_total", frozenset({"reason": "PERMISSION_DENIED"}.items())] == 1
     assert samples["a2a_notifier_connected", frozenset()] == 1
+
+
+async def test_a_lost_notifier_is_seen(postgres_url: str) -> None:
+    """The gauge is 0 while notifications of other processes do not arrive, and 1 again with the connection."""
+    database = postgres_url.rpartition("/")[2].partition("?")[0]
+    outside = await asyncpg.connect(postgres_url, database="postgres")
+    try:
+        async with AsyncTestClient(create_app(build_agent(), store=postgres_url, settings=Settings(metrics_path="/metrics"))) as client:
+            await wait_for_sample(client, "a2a_notifier_connected", 1)
+            await outside.execute(f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS false')
+            await outside.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", database)
+            await wait_for_sample(client, "a2a_notifier_connected", 0)
+            await outside.execute(f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS true')
+            await wait_for_sample(client, "a2a_notifier_connected", 1)
+    finally:
+        await outside.close()
+
+
+async def wait_for_sample(client: AsyncTestClient[Litestar], name: str, value: float) -> None:
+    """Wait until a metric without labels has a value."""
+    async with asyncio.timeout(30):
+        while parse_samples((await client.get("/metrics")).text)[name, frozenset()] != value:  # noqa: ASYNC110 - a scrape has no event
+            await asyncio.sleep(0.02)
 
 
 async def test_the_backlog_of_webhooks_is_counted(store: Store) -> None:

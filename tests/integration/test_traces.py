@@ -21,11 +21,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Part, Task, TaskPushNotificationConfig
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
+from a2a_runtime.caller import Caller
 from a2a_runtime.client import GRPC, A2AClient, ClientOptions, Pin, SendOptions
 from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.local import connect
 from a2a_runtime.origin import TRACE_MEMBER
 from a2a_runtime.runtime import AgentRuntime
 from a2a_runtime.stores.postgres import PostgresStore
@@ -193,6 +196,51 @@ async def test_failures_are_errors_of_their_span(urls: dict[str, str], spans: Ca
     found = await wait_for(spans, "GetTask")
     assert found["GetTask"].status.status_code is StatusCode.UNSET
     assert (found["GetTask"].attributes or {})["error.type"] == "TaskNotFoundError"
+
+
+async def test_what_is_not_sampled_has_no_spans(urls: dict[str, str], spans: Callable[[], list[ReadableSpan]]) -> None:
+    """Neither of runs, nor of the next agent, nor of webhooks; its task does not name the trace."""
+    async with WebhookReceiver() as receiver:
+        message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
+        configuration = {"taskPushNotificationConfig": {"url": receiver.url}}
+        sent = {"message": message, "configuration": configuration, "metadata": {"skillId": "relay"}}
+        headers = {"a2a-version": "1.0", "traceparent": f"{TRACE[:-2]}00"}
+        async with httpx.AsyncClient(trust_env=False, headers=headers) as client:
+            response = await client.post(f"{urls['first']}/message:send", json=sent)
+            (task,) = (await client.get(f"{urls['second']}/tasks")).json()["tasks"]
+        assert TRACE_MEMBER not in task.get("metadata", {})
+        assert response.json()["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+        assert TRACE_MEMBER not in response.json()["task"].get("metadata", {})
+        async with asyncio.timeout(30):
+            while not receiver.requests or "COMPLETED" not in str(receiver.requests[-1].json()):  # noqa: ASYNC110 - a webhook has no event
+                await asyncio.sleep(0.01)
+    assert [each.name for each in spans() if not each.name.startswith("store ")] == []
+
+
+async def test_a_run_without_a_trace_begins_none(tmp_path: Any, spans: Callable[[], list[ReadableSpan]]) -> None:  # noqa: ANN401 - a Path
+    """A task from before traces were on is taken over: its run would be a trace without its request."""
+    agent, begun = Agent("durable"), asyncio.Event()
+
+    async def hold(ctx: TaskContext) -> str:
+        begun.set()
+        if ctx.attempt == 1:
+            await asyncio.Event().wait()
+        return "done"
+
+    agent.add("hold", hold)
+    store = f"sqlite:///{tmp_path / 'tasks.db'}"
+    for traces in ("off", "on"):
+        app = create_app(agent, store=store, settings=replace(SETTINGS, traces=traces))
+        async with app.lifespan():
+            client = connect(app, Caller("ada"))
+            if traces == "off":
+                await client.send("x", wait=False)
+                await begun.wait()
+            else:
+                async with asyncio.timeout(30):
+                    while (await anext(client.list())).status.state != State.COMPLETED:  # noqa: ASYNC110 - of another run
+                        await asyncio.sleep(0.01)
+    assert [each.name for each in spans() if each.name.startswith("invoke_agent")] == []
 
 
 async def test_the_parent_of_a_run_is_stored(tmp_path: Any, spans: Callable[[], list[ReadableSpan]]) -> None:  # noqa: ANN401 - a Path

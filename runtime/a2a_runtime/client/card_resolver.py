@@ -29,6 +29,7 @@ from a2a_runtime.client.grpc import is_grpc_url
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import OutgoingRequest, describe_error
 from a2a_runtime.client.transport import ClientResponse, HttpTransport, RetrySafety
+from a2a_runtime.origin import inject_trace
 
 # The dialects of cards, the most expressive first.
 _CARD_READERS: tuple[tuple[Dialect, ResponseReader[AgentCard]], ...] = (
@@ -108,7 +109,7 @@ class CardResolver:
             return CachedCard(cached.resolved, self._options.clock.monotonic() + self._options.card_max_age, cached.conditional_headers)
 
     async def _fetch(self, url: str, conditional_headers: Mapping[str, str]) -> ClientResponse:
-        headers = {**self._headers, "accept": "application/json", **conditional_headers}
+        headers = {**self._headers, "accept": "application/json", **conditional_headers, **inject_trace()}
         return await self._transport.fetch(
             OutgoingRequest("GET", url, follow_redirects=True), RetrySafety.READ, headers, max_bytes=self._options.limits.card_bytes
         )

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any
 
 from a2a_contract.errors import UnavailableError
-from a2a_runtime.metrics import Metrics
+from a2a_runtime.metrics import Metrics, observe
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.instrumentation import StoreCall, instrument_store
 
@@ -16,16 +16,18 @@ def measure_store(store: Store, metrics: Metrics) -> Store:
     """Measure the calls of a store; only errors of the store itself count as failures, not those of a caller."""
 
     def measure(name: str, call: StoreCall) -> StoreCall:
+        found = metrics.store_seconds
+
         @wraps(call)
         async def measured(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - passed on
-            began, has_failed = time.perf_counter(), False
+            began = time.perf_counter()
             try:
                 return await call(*args, **kwargs)
             except UnavailableError:
-                has_failed = True
+                metrics.store_failures[name] += 1
                 raise
             finally:
-                metrics.record_store_call(name, time.perf_counter() - began, has_failed=has_failed)
+                observe(found, name, time.perf_counter() - began)
 
         return measured
 
