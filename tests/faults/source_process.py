@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.agent import Agent
@@ -63,11 +65,43 @@ async def wait_begun(file: Path, task: asyncio.Future[object]) -> None:
     say("written")
 
 
+class Append:
+    """The tool as a module of apcore; its annotations say whether it may be repeated."""
+
+    description = "Appends a line."
+    input_schema: Any = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}  # noqa: RUF012 - of the framework
+    output_schema: Any = {"type": "object"}  # noqa: RUF012 - as above
+
+    def __init__(self, file: Path, annotations: object, *, returns: bool) -> None:
+        self.annotations, self._file, self._returns = annotations, file, returns
+
+    async def execute(self, inputs: dict[str, Any], context: object) -> dict[str, Any]:
+        """Append."""
+        del context
+        with self._file.open("a", encoding="utf-8") as opened:
+            opened.write("line\n")
+        say("written")
+        if not self._returns:
+            await asyncio.Event().wait()
+        return inputs
+
+
+def modules_of(file: Path, *, returns: bool) -> SkillSource:
+    """Register the tool in a registry of apcore."""
+    from a2a_runtime.bridges.apcore import ApcoreSource  # noqa: PLC0415 - as above
+
+    apcore: Any = import_module("apcore")
+    registry = apcore.Registry()
+    for name, said in (("files.append", apcore.ModuleAnnotations()), ("files.append_again", apcore.ModuleAnnotations(idempotent=True))):
+        registry.register(name, Append(file, said, returns=returns))
+    return ApcoreSource(apcore.Executor(registry))
+
+
 async def main() -> None:
     """Do what the command line says."""
     store, file, what, name, *kind = sys.argv[1:]
-    source = (mcp_source_of if kind else source_of)(Path(file), returns=what == "follow")
-    surface = Surface(Agent("writer", sources=[source]))
+    build = {(): source_of, ("mcp",): mcp_source_of, ("modules",): modules_of}[tuple(kind)]
+    surface = Surface(Agent("writer", sources=[build(Path(file), returns=what == "follow")]))
     scope = Caller("ada").task_scope(surface.storage_key)
     async with AgentRuntime([surface], SqliteStore(store, StoreOptions(lease_seconds=LEASE)), FAST_SETTINGS) as runtime:
         if what == "start":

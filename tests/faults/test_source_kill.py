@@ -32,13 +32,15 @@ NOT_OPEN = "FAILED Outcome unknown: the call that has asked is not open any more
         (("append-again",), "COMPLETED ", 2),
         (("append", "mcp"), GONE, 1),
         (("ask", "mcp"), NOT_OPEN, 0),
+        (("files.append", "modules"), GONE, 1),
+        pytest.param(("files.append_again", "modules"), "COMPLETED ", 2, marks=pytest.mark.soak),
     ],
-    ids=["local", "local, idempotent", "of a server", "of a server, asking"],
+    ids=["local", "local, idempotent", "of a server", "of a server, asking", "a module", "a module, idempotent"],
 )
 def test_side_effects_are_not_repeated(tmp_path: Path, words: tuple[str, ...], end: str, lines: int) -> None:
     """A tool that writes a file writes once, and its task fails with an unknown outcome; one that says that it is idempotent is called again.
 
-    The same goes for the tools of a server, and for a call that was open for the answer to a question.
+    The same goes for modules, for the tools of a server, and for a call that was open for the answer to a question.
     """
     store, file = str(tmp_path / "tasks.db"), tmp_path / "file"
     process = started(store, str(file), "start", *words)
