@@ -21,10 +21,12 @@ with explain_missing("a2a-gen card", "auth"):
     from a2a_runtime.crypto.card_signatures import CardSigner, TrustStore, UntrustedCardError, verify_card
     from a2a_runtime.crypto.jcs import CanonicalizationError
     from a2a_runtime.crypto.keys import SigningKey, build_jwks
+from a2a_runtime.settings import FILE_SUFFIX
 
 _VERSIONS = {CANONICAL.version or "": CANONICAL.name, V0_3.version or "": V0_3.name}
 _EXIT_UNTRUSTED = 1
 _OWNER_ONLY_MODE = 0o600
+_KEY_VARIABLE = "A2A_CARD_KEY"
 
 _version_option = click.option(
     "--version", type=click.Choice(list(_VERSIONS)), default=CANONICAL.version, show_default=True, help="Protocol version of the card."
@@ -49,8 +51,16 @@ def keygen(file: Path) -> None:
 
 @click.command()
 @click.argument("card", type=click.File("rb"))
-@click.option("--key", "keys", type=click.Path(path_type=Path, exists=True, dir_okay=False), multiple=True, help="PEM file of a private key.")
-@click.option("--key-pem", envvar="A2A_CARD_KEY", show_envvar=True, help="The private key itself, as PEM.")
+@click.option(
+    "--key",
+    "keys",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    envvar=f"{_KEY_VARIABLE}{FILE_SUFFIX}",
+    show_envvar=True,
+    multiple=True,
+    help="PEM file of a private key.",
+)
+@click.option("--key-pem", envvar=_KEY_VARIABLE, show_envvar=True, help="The private key itself, as PEM.")
 @click.option("--kid", help="Id of the key. [default: its thumbprint]")
 @click.option("--jku", help="URL of the published public keys.")
 @_version_option
@@ -59,6 +69,8 @@ def sign(card: click.File, keys: tuple[Path, ...], **options: str | None) -> Non
 
     Adds signatures to CARD (a file, or - for standard input), and prints it.
     """
+    if os.environ.get(_KEY_VARIABLE) and os.environ.get(f"{_KEY_VARIABLE}{FILE_SUFFIX}"):
+        raise click.UsageError(f"{_KEY_VARIABLE}{FILE_SUFFIX}: {_KEY_VARIABLE} is set too; set one of them")
     document = _parse_object(card.read(), "the card")  # type: ignore[attr-defined]  # click passes an open file
     try:
         signer = CardSigner(_load_keys(keys, options["key_pem"], options["kid"], options["jku"]))
@@ -96,7 +108,7 @@ def _load_keys(files: tuple[Path, ...], pem: str | None, key_id: str | None, jku
     if pem:
         found.append(SigningKey.from_pem(pem, key_id, jku))
     if not found:
-        raise click.UsageError("--key: not given; use --key FILE, or set A2A_CARD_KEY")
+        raise click.UsageError(f"--key: not given; use --key FILE, or set {_KEY_VARIABLE}{FILE_SUFFIX} or {_KEY_VARIABLE}")
     return found
 
 

@@ -61,9 +61,13 @@ def test_a_card_may_have_several_signatures(card_command: CardCommand) -> None:
 
 
 def test_a_key_may_come_from_the_environment(card_command: CardCommand) -> None:
-    """For containers without files."""
-    done = card_command.run("sign", "card.json", A2A_CARD_KEY=(card_command.folder / "key.pem").read_text())
-    assert len(json.loads(done.stdout)["signatures"]) == 2
+    """Itself, for containers without files, or in a file; not as both."""
+    variables = {"A2A_CARD_KEY": (card_command.folder / "key.pem").read_text(), "A2A_CARD_KEY_FILE": str(card_command.folder / "key.pem")}
+    for name, value in variables.items():
+        done = card_command.run("sign", "card.json", **{name: value})
+        assert len(json.loads(done.stdout)["signatures"]) == 2
+    done = card_command.run("sign", "card.json", **variables)
+    assert (done.exit_code, "A2A_CARD_KEY_FILE: A2A_CARD_KEY is set too; set one of them" in done.stderr) == (2, True)
 
 
 def test_a_key_is_for_its_owner_and_is_never_overwritten(card_command: CardCommand) -> None:
