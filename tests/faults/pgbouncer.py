@@ -1,4 +1,4 @@
-"""The real PgBouncer, from Debian's packages, unpacked into a folder: nothing is installed, and no rights are needed for that."""
+"""The real PgBouncer, from Debian's packages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit, urlunsplit
 
+from peers.debian import unpack
+
 PACKAGES = ("pgbouncer", "libevent-2.1-7", "libc-ares2")
-CACHE = Path.home() / ".cache" / "a2a-gen" / "peers" / "pgbouncer"
 CONFIG = """
 [databases]
 * = host={host} port={port} user={user}
@@ -28,23 +29,10 @@ max_client_conn = 500
 """
 
 
-def unpack() -> Path:
-    """Download and unpack the packages once on a machine; raise with the fix if that fails."""
-    if not (CACHE / "usr/sbin/pgbouncer").exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        try:
-            subprocess.run(["apt-get", "download", *PACKAGES], cwd=CACHE, check=True, capture_output=True)  # noqa: S607 - the system's own
-            for package in CACHE.glob("*.deb"):
-                subprocess.run(["dpkg", "-x", str(package), str(CACHE)], check=True, capture_output=True)  # noqa: S607 - as above
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise RuntimeError(f"pgbouncer: its packages cannot be downloaded ({error}); run this on Debian or Ubuntu with a network") from error
-    return CACHE
-
-
 @contextmanager
 def run_pgbouncer(url: str) -> Iterator[str]:
     """Run it in transaction mode in front of a server, and yield the URL of a database behind it."""
-    root, target = unpack(), urlsplit(url)
+    root, target = unpack("usr/sbin/pgbouncer", *PACKAGES), urlsplit(url)
     with socket.create_server(("127.0.0.1", 0)) as free:
         listen_port = free.getsockname()[1]
     with TemporaryDirectory() as folder:

@@ -1,4 +1,7 @@
-"""The guide to operations: its commands run as they stand, with our own Postgres in the place of the machine's."""
+"""The guide to operations: its commands run as they stand, with our own Postgres in the place of the machine's.
+
+The new release of its upgrade is this one with one more migration: ``pip`` puts it before the installed one.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ import pytest
 from peers.environments import interpreter
 from style.source_files import ROOT
 
+import a2a_runtime
 from a2a_gen.commands.cli import cli
+from a2a_runtime.stores.postgres import REQUIRED_VERSION
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -27,7 +32,18 @@ PORTS = ("8000", "8001", "8080", "8090")
 PRELUDE = """set -eu
 trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 systemctl() {{ echo "$1" > {control}; cat {answer} > /dev/null; }}
+pip() {{ export PYTHONPATH={release}; }}
 """
+RUNTIME = Path(a2a_runtime.__file__).parent
+NEXT_VERSION = REQUIRED_VERSION + 1
+MIGRATION = "ALTER TABLE a2a_tasks ADD COLUMN next_release integer;\n"
+
+
+def build_next_release(folder: Path) -> Path:
+    """Write this release with one more migration."""
+    shutil.copytree(RUNTIME, folder / RUNTIME.name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / RUNTIME.name / "stores" / "postgres" / "migrations" / f"{NEXT_VERSION:04}_next.sql").write_text(MIGRATION)
+    return folder
 
 
 def replace_ports(script: str, store: str) -> str:
@@ -81,7 +97,8 @@ def test_the_guide_runs(tmp_path: Path) -> None:
             "XDG_CONFIG_HOME": str(tmp_path),
             "CADDY_ADMIN": "127.0.0.1:0",
         }
-        script = PRELUDE.format(control=control, answer=answer) + replace_ports(SCRIPT, postgres.url)
+        release = build_next_release(tmp_path / "release")
+        script = PRELUDE.format(control=control, answer=answer, release=release) + replace_ports(SCRIPT, postgres.url)
         (tmp_path / "guide").write_text(script)
         log = (tmp_path / "guide.log").open("w+")
         process = subprocess.Popen(["/bin/bash", tmp_path / "guide"], cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True)
@@ -98,3 +115,6 @@ def test_the_guide_runs(tmp_path: Path) -> None:
         logs = "\n".join(f"--- {path.name}\n{path.read_text()[-3000:]}" for path in sorted((tmp_path / "hello").glob("*.log")))
         assert process.returncode == 0, f"{output[-5000:]}\n{logs}"
         assert "outage" in output
+        assert f"schema {REQUIRED_VERSION}, this release needs {NEXT_VERSION}" in output
+        assert f"would apply {NEXT_VERSION}\n" in output
+        assert f"applied {NEXT_VERSION}\n" in output

@@ -9,8 +9,8 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ import click
 import httpx
 import pytest
 import yaml
+from integration.client.tls_proxy import Authority
 from integration.outcome_agent import build_test_agent, build_test_app, serve_on_socket
+from peers.debian import unpack
 from peers.environments import interpreter
 from style.deployment_example import FOLDER, read_files, render_files
 
@@ -172,7 +174,58 @@ def run_caddy(folder: Path, *ports: int) -> Iterator[httpx.Client]:
         "--config",
         str(FOLDER / "deploy" / "Caddyfile"),
     ]
-    with (folder / "caddy.log").open("wb") as log, httpx.Client(base_url=f"http://127.0.0.1:{own}", timeout=30, trust_env=False) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{own}", timeout=30, trust_env=False) as client:
+        yield from run_proxy(client, command, folder, environment)
+
+
+NGINX = """
+daemon off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log stderr;
+events {{ }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include {folder}/hello.conf;
+}}
+"""
+
+
+@contextmanager
+def run_nginx(folder: Path, *ports: int) -> Iterator[httpx.Client]:
+    """Run nginx with the server block of the example, on a port and with a certificate of the test."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        own = free.getsockname()[1]
+    authority = Authority.at(folder)
+    authority.server()
+    server = (FOLDER / "deploy" / "nginx.conf").read_text()
+    changes = {
+        "127.0.0.1:8000": f"127.0.0.1:{ports[0]}",
+        "127.0.0.1:8001": f"127.0.0.1:{ports[1]}",
+        "listen 443 ssl": f"listen 127.0.0.1:{own} ssl",
+        "/etc/ssl/agent/fullchain.pem": str(folder / "server.pem"),
+        "/etc/ssl/agent/privkey.pem": str(folder / "server.pem"),
+    }
+    for old, new in changes.items():
+        assert old in server
+        server = server.replace(old, new)
+    (folder / "hello.conf").write_text(server)
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder))
+    command = [str(unpack("usr/sbin/nginx", "nginx") / "usr/sbin/nginx"), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
+    checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
+    assert (checked.returncode, "[warn]" in checked.stderr) == (0, False), checked.stderr
+    with httpx.Client(base_url=f"https://127.0.0.1:{own}", timeout=30, trust_env=False, verify=authority.client()) as client:
+        yield from run_proxy(client, command, folder)
+
+
+def run_proxy(client: httpx.Client, command: list[str], folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[httpx.Client]:
+    """Run a proxy, and yield its client when it answers."""
+    with (folder / "proxy.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stderr=log, cwd=folder)
         try:
             deadline = time.monotonic() + 30
@@ -181,7 +234,8 @@ def run_caddy(folder: Path, *ports: int) -> Iterator[httpx.Client]:
                     client.get("/")
                     break
                 except httpx.TransportError:
-                    assert time.monotonic() < deadline, (folder / "caddy.log").read_text()
+                    assert process.poll() is None, (folder / "proxy.log").read_text()
+                    assert time.monotonic() < deadline, (folder / "proxy.log").read_text()
                     time.sleep(0.05)
             yield client
         finally:
@@ -189,8 +243,15 @@ def run_caddy(folder: Path, *ports: int) -> Iterator[httpx.Client]:
             process.wait(30)
 
 
+PROXIES = [
+    pytest.param(run_caddy, httpx.codes.REQUEST_HEADER_FIELDS_TOO_LARGE, id="caddy"),
+    pytest.param(run_nginx, httpx.codes.BAD_REQUEST, id="nginx", marks=pytest.mark.soak),
+]
+
+
+@pytest.mark.parametrize(("run", "too_large"), PROXIES)
 @pytest.mark.peer
-def test_the_proxy_in_front_of_two_agents(tmp_path: Path) -> None:
+def test_the_proxy_in_front_of_two_agents(run: Callable[..., AbstractContextManager[httpx.Client]], too_large: int, tmp_path: Path) -> None:
     """Streams pass at once, heads are limited, forwarded addresses are written anew, probes stay inside, an agent that is gone is left out."""
     heads: list[dict[str, str]] = []
     agent = Agent("hello", description="Greets.")
@@ -215,7 +276,7 @@ def test_the_proxy_in_front_of_two_agents(tmp_path: Path) -> None:
         first = stack.enter_context(serve_on_socket(note_head))
         gone = ExitStack()
         second = gone.enter_context(serve_on_socket(build_test_app(Surface(build_test_agent()))))
-        client = stack.enter_context(run_caddy(tmp_path, *(int(each.base_url.port or 0) for each in (first, second))))
+        client = stack.enter_context(run(tmp_path, *(int(each.base_url.port or 0) for each in (first, second))))
         gone.close()
         for _ in range(10):  # the other one is tried, and left out
             assert client.get("/.well-known/agent-card.json").json()["name"] == "hello"
@@ -225,5 +286,5 @@ def test_the_proxy_in_front_of_two_agents(tmp_path: Path) -> None:
             goes_on.set()
             assert any("second" in line for line in lines)
         assert heads[-1]["x-forwarded-for"] == "127.0.0.1"
-        assert client.get("/", headers={"X-Large": "x" * 100_000}).status_code == httpx.codes.REQUEST_HEADER_FIELDS_TOO_LARGE
+        assert client.get("/", headers={"X-Large": "x" * 100_000}).status_code == too_large
         assert [client.get(path).status_code for path in ("/readyz", "/livez", "/health", "/metrics")] == [404] * 4
