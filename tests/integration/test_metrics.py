@@ -270,6 +270,8 @@ def test_the_dashboard_and_the_alerts_read_metrics_that_exist(client: TestClient
     dashboard = json.loads((DEPLOY / "grafana-dashboard.json").read_text())
     rules = [rule for group in yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"] for rule in group["rules"]]
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]] + [rule["expr"] for rule in rules]
+    (scaled,) = yaml.safe_load_all((DEPLOY / "hello" / "deploy" / "kubernetes" / "agent-autoscaling.yaml").read_text())
+    expressions += [trigger["metadata"]["query"] for trigger in scaled["spec"]["triggers"] if trigger["type"] == "prometheus"]
     used = {name for expression in expressions for name in re.findall(r"\ba2a_\w+", expression)}
     assert used - served == set()
     grouped = {label for expression in expressions for group in re.findall(r"by \(([^)]*)\)", expression) for label in re.split(r",\s*", group)}
