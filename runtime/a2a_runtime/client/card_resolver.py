@@ -84,16 +84,19 @@ class CardResolver:
 
     async def _discover(self) -> CachedCard:
         first_error: Exception | None = None
-        urls = list(_list_card_urls(self.url))
-        for url, is_at_root in urls:
+        tried: list[str] = []
+        for url, is_at_root in _list_card_urls(self.url):
             response = await self._fetch(url, {})
+            tried.append(f"{url} (status {response.status})")
             if response.is_success:
                 resolved = await self.verify(self._parse(response))
                 if not is_at_root or _lists_interface(resolved, self.url):
                     return self._build_cached(resolved, response)
             elif response.status not in _NOT_FOUND_STATUSES:
-                first_error = first_error or error_from_http(CANONICAL.name, GET_EXTENDED_AGENT_CARD, response.status, response.body)
-        raise first_error or CardNotFoundError(f"No card at {', '.join(url for url, _ in urls)}; check the URL, or pass the URL of the card itself")
+                error = error_from_http(CANONICAL.name, GET_EXTENDED_AGENT_CARD, response.status, response.body)
+                error.add_note(f"{url}: status {response.status}")
+                first_error = first_error or error
+        raise first_error or CardNotFoundError(f"No card at {', '.join(tried)}; check the URL, or pass the URL of the card itself")
 
     async def _revalidate(self, cached: CachedCard) -> CachedCard:
         response = await self._fetch(cached.resolved.url, cached.conditional_headers)

@@ -23,6 +23,7 @@ from a2a_runtime.push.notification import check_config
 from a2a_runtime.service.authorization import filter_readable, is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.routing import route_message
+from a2a_runtime.service.srs_answers import build_status_event
 from a2a_runtime.service.validation import SendCommand, check_media_types, find_skill, parse_send_request, require_permission, require_streaming
 from a2a_runtime.skills.handlers import check_reply
 from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
@@ -62,7 +63,8 @@ class MessageOperations(ServiceBase):
         stored = await self._load_current(accepted, command)
         state = stored.state
         try:
-            yield Event(stored.last_seq, to_stream_response(to_snapshot_event(stored)))
+            is_srs = context.srs_form is not None
+            yield build_status_event(stored) if is_srs else Event(stored.last_seq, to_stream_response(to_snapshot_event(stored)))
             if state in SETTLED:
                 return
             async with aclosing(self._engine.hub.follow(stored.key, stored.last_seq, SETTLED)) as events:

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from a2a_contract.base import Encoded
 from a2a_contract.dialects import V0_3, V0_3_PROTO
-from a2a_contract.errors import InvalidParamsError, MethodNotFoundError, TaskNotFoundError
+from a2a_contract.errors import InvalidParamsError, MethodNotFoundError, TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.service import Event
 from a2a_contract.srs_forms import DIALECT as SRS_DIALECT
@@ -32,11 +32,13 @@ from a2a_contract.v1_0 import (
     TaskState,
 )
 from a2a_runtime.caller import TaskScope
+from a2a_runtime.errors import TaskTerminalError
 from a2a_runtime.execution.engine import SETTLED, to_stream_response
 from a2a_runtime.extensions import CURSOR_HEADER
 from a2a_runtime.push.notification import FAILURE_KEY_PREFIX, check_config, decrypt_config
 from a2a_runtime.service.authorization import filter_readable
 from a2a_runtime.service.context import CallContext, ServiceBase
+from a2a_runtime.service.srs_answers import build_cancel_error, build_status_event, follows_srs
 from a2a_runtime.service.validation import require_push_notifications, require_streaming
 from a2a_runtime.stores.models import TaskPage, TaskQuery
 from a2a_runtime.stores.pagination import MAX_PAGE_SIZE, check_page_size, decode_page_token, parse_page_token
@@ -82,7 +84,13 @@ class TaskOperations(ServiceBase):
 
     async def cancel_task(self, request: CancelTaskRequest, context: CallContext) -> Encoded[Task]:
         """Cancel a task and wait for its end up to the cancel timeout."""
-        return (await self._engine.cancel(context.task_scope(request.tenant), request.id)).task
+        scope = context.task_scope(request.tenant)
+        try:
+            return (await self._engine.cancel(scope, request.id)).task
+        except TaskNotCancelableError:
+            if not follows_srs(context):
+                raise
+            raise build_cancel_error(await self._engine.load(scope, request.id, 0, include_artifacts=False)) from None
 
     async def task_dialect(self, task_id: str, context: CallContext) -> str | None:
         """Return the dialect in which a task was created; it decides where dialects share the name of an operation."""
@@ -154,7 +162,15 @@ class SubscriptionOperations(ServiceBase):
         """
         require_streaming(context.surface)
         cursor, end_states = parse_cursor(context.last_event_id), _SUBSCRIPTION_END_STATES.get(context.dialect, TERMINAL)
-        async with aclosing(await self._engine.follow(context.task_scope(request.tenant), request.id, cursor, end_states)) as events:
+        scope = context.task_scope(request.tenant)
+        try:
+            following = await self._engine.follow(scope, request.id, cursor, end_states)
+        except TaskTerminalError:
+            if not follows_srs(context):
+                raise
+            yield build_status_event(await self._engine.load(scope, request.id, 0, include_artifacts=False))
+            return
+        async with aclosing(following) as events:
             async for event in events:
                 yield Event(event.seq, to_stream_response(event))
 

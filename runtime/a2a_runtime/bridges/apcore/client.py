@@ -88,7 +88,8 @@ class ApcoreClient:
         except DiscoveryError:
             raise
         except (A2AClientError, A2AError) as error:
-            raise A2ADiscoveryError(f"{self._url}: no card: {error}") from error
+            notes: list[str] = getattr(error, "__notes__", [])
+            raise A2ADiscoveryError(f"{self._url}: no card: {'; '.join((str(error), *notes))}") from error
         return v0_3.AgentCard.model_validate(write_agent_card(card))
 
     async def send_message(

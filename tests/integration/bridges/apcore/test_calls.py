@@ -281,7 +281,7 @@ class DuckSlow(DuckExecutor):
         return await self.registry.get(module_id).execute(inputs, context)
 
 
-@pytest.mark.requirement("apcore", "FR-TSK-005")
+@pytest.mark.requirement("apcore", "FR-TSK-005", "FR-TSK-005.a")
 async def test_a_cancel_stops_the_module() -> None:
     """Through its token; a task that has ended cannot be canceled, nor one that is not there."""
     slow = Slow()
@@ -294,7 +294,7 @@ async def test_a_cancel_stops_the_module() -> None:
         async with asyncio.timeout(30):
             await slow.canceled.wait()
         again = (await agent.rpc("tasks/cancel", {"id": task["id"]}))["error"]
-        assert again["code"] == -32002
+        assert (again["code"], again["message"]) == (-32002, "Task is not cancelable: current state is canceled")
         assert (await agent.rpc("tasks/cancel", {"id": "gone"}))["error"]["code"] == -32001
 
 

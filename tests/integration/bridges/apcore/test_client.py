@@ -52,9 +52,9 @@ def test_the_client_needs_no_server() -> None:
     assert subprocess.run([sys.executable, "-c", program], env=paths, capture_output=True, text=True, check=True).stdout.strip() == "set()"
 
 
-@pytest.mark.requirement("apcore", "FR-CLI-002")
+@pytest.mark.requirement("apcore", "FR-CLI-002", "FR-CLI-002.a")
 async def test_the_card_is_read_and_kept() -> None:
-    """Until its time is over; what is no card is an error with the URL."""
+    """Until its time is over; what is no card is an error with the URL, and the status of a response that is an error."""
     requests: list[str] = []
 
     class Counting(httpx.AsyncBaseTransport):
@@ -73,8 +73,9 @@ async def test_the_card_is_read_and_kept() -> None:
     for status, content in ((500, b"{}"), (404, b""), (200, b"no json"), (200, b"{}")):
         respond = httpx.MockTransport(lambda _, status=status, content=content: httpx.Response(status, content=content))
         async with A2AClient(URL, transport=respond) as client:
-            with pytest.raises(A2ADiscoveryError, match=URL):
+            with pytest.raises(A2ADiscoveryError, match=URL) as caught:
                 await client.agent_card
+            assert status == httpx.codes.OK or f"status {status}" in str(caught.value)
 
 
 @pytest.mark.requirement("apcore", "FR-CLI-003", "FR-CLI-005")

@@ -22,6 +22,19 @@ async def test_messages_have_parts_with_a_type() -> None:
         assert read_data(task) == {"file": {"uri": "https://x/a.png", "name": "a.png", "mimeType": "image/png"}}
 
 
+@pytest.mark.requirement("apcore", "FR-MSG-002.a", "FR-MSG-006.a")
+async def test_streams_begin_with_a_status() -> None:
+    """Of a message in a form of the SRS; one in the form of 0.3 begins with its task. A stream of a task that has ended is its last status."""
+    async with run_agent(build_world()) as agent:
+        data = {"role": "user", "parts": [{"type": "data", "data": {"a": 1, "b": 2}}]}
+        events = [each async for each in agent.follow("message/stream", {"message": data, "metadata": {"skillId": "math.add"}})]
+        assert [each["kind"] for each in events] == ["status-update", "status-update", "artifact-update", "status-update"]
+        assert [each.get("status", {}).get("state") for each in events] == ["submitted", "working", None, "completed"]
+        assert (await agent.stream("math.add", {"a": 1, "b": 2}))[0]["kind"] == "task"
+        (last,) = [each async for each in agent.follow("tasks/resubscribe", {"id": events[0]["taskId"]})]
+        assert (last["kind"], last["status"]["state"], last["final"]) == ("status-update", "completed", True)
+
+
 @pytest.mark.requirement("apcore", "FR-CTX-003.a")
 async def test_a_conversation_finds_the_task_that_waits() -> None:
     """Without the id of the task."""
