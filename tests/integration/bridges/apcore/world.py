@@ -10,13 +10,17 @@ from importlib import import_module
 from typing import Any
 
 import httpx
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, create_model
 
 from a2a_runtime.bridges.apcore.server import async_serve
 from a2a_runtime.testing.asgi_transport import run_app
 
 apcore: Any = import_module("apcore")
 apcore_errors: Any = import_module("apcore.errors")
+
+PLAIN_SCHEMAS = hasattr(apcore_errors, "ApprovalPendingError")
+"""False in releases before those that read plain JSON Schemas, and have approvals."""
+TYPES: Mapping[str, Any] = {"integer": int, "string": str, "array": list, "object": dict, "boolean": bool}
 
 URL = "http://agent"
 CARD = "/.well-known/agent.json"
@@ -199,11 +203,30 @@ class Plain(Module):
         return dict(inputs)
 
 
+def register(registry: Any, name: str, module: Any) -> None:
+    """Register a module; releases without plain schemas get classes with the same properties."""
+    if not PLAIN_SCHEMAS:
+        for use in ("input_schema", "output_schema"):
+            if isinstance(schema := getattr(module, use, None), dict):
+                setattr(module, use, build_schema_class(schema))
+    registry.register(name, module)
+
+
+def build_schema_class(schema: Mapping[str, Any]) -> type[BaseModel]:
+    """Build a class that describes itself by a schema, and checks the types of its properties."""
+    required = schema.get("required", ())
+    fields: dict[str, Any] = {
+        name: (TYPES.get(each.get("type"), Any), ... if name in required else None) for name, each in schema.get("properties", {}).items()
+    }
+    config = ConfigDict(extra="allow", strict=True, json_schema_extra=lambda made: (made.clear(), made.update(schema))[0])
+    return create_model("Schema", __config__=config, **fields)
+
+
 def build_registry(**modules: Module) -> Any:
     """Build a registry; ``math_add`` is registered as ``math.add``."""
     registry = apcore.Registry()
     for name, module in modules.items():
-        registry.register(name.replace("__", "."), module)
+        register(registry, name.replace("__", "."), module)
     return registry
 
 
