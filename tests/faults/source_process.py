@@ -3,6 +3,7 @@
 python source_process.py STORE FILE start SKILL      prints the id of the task; the tool never returns
 python source_process.py STORE FILE follow TASK      prints the end of the task; the tool returns
 … mcp                                                the tools are those of an MCP server, a child of the process; ``ask`` has a question
+… modules                                            the tools are modules of apcore
 """
 
 from __future__ import annotations
@@ -99,15 +100,16 @@ def modules_of(file: Path, *, returns: bool) -> SkillSource:
 
 async def main() -> None:
     """Do what the command line says."""
-    store, file, what, name, *kind = sys.argv[1:]
-    build = {(): source_of, ("mcp",): mcp_source_of, ("modules",): modules_of}[tuple(kind)]
+    store, file, what, name, *rest = sys.argv[1:]
+    build = {(): source_of, ("mcp",): mcp_source_of, ("modules",): modules_of}[tuple(rest)]
+    is_server = rest == ["mcp"]
     surface = Surface(Agent("writer", sources=[build(Path(file), returns=what == "follow")]))
     scope = Caller("ada").task_scope(surface.storage_key)
     async with AgentRuntime([surface], SqliteStore(store, StoreOptions(lease_seconds=LEASE)), FAST_SETTINGS) as runtime:
         if what == "start":
-            started = await runtime.engine.start(scope, NewTask("c-1", build_user_message({} if kind else "go"), name, "v1_0"), Caller("ada"))
+            started = await runtime.engine.start(scope, NewTask("c-1", build_user_message({} if is_server else "go"), name, "v1_0"), Caller("ada"))
             say("task", started.stored.wire_id)
-            if kind:
+            if is_server:
                 await wait_begun(Path(file), asyncio.ensure_future(runtime.engine.wait(started.stored.key, 1, SETTLED)))
             await asyncio.Event().wait()
         stored = await runtime.engine.load(scope, name)
