@@ -52,9 +52,9 @@ async def talk(page: str) -> None:
     app = create_app(run_block(page, {"__name__": "__main__"})["agent"], settings=FAST_SETTINGS)
     async with app.lifespan():
         clients = {name: connect(app, Caller(name)) for name in ("ada", "eve")}
-        asked = {name: await client.send(f"go {name}", context_id="c") for name, client in clients.items()}
+        questions = {name: await client.send(f"go {name}", context_id="c") for name, client in clients.items()}
         for name, client in clients.items():
-            task = asked[name]
+            task = questions[name]
             assert isinstance(task, Task)
             done = await client.send(f"yes, {name}", task=task)
             assert isinstance(done, Task)
