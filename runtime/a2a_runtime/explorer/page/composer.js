@@ -3,7 +3,7 @@
 import { badge, button, el, foldout, replace } from "./dom.js";
 import { jsonField, readBase64 } from "./scalar_fields.js";
 import { schemaForm } from "./schema_form.js";
-import { clip, formatBytes, pretty } from "./text.js";
+import { clip, formatBytes, newId, pretty } from "./text.js";
 
 const MAX_FILE_BYTES = 20_000_000;
 
@@ -77,11 +77,12 @@ function typedBody(schema, change, title) {
 /* --- text --------------------------------------------------------------------------------------------------------------------------------------- */
 
 function textBody(skill, change) {
-  const control = el("textarea", { id: "message-text", rows: "4", placeholder: "Write to the agent…", oninput: change });
+  const id = newId();
+  const control = el("textarea", { id, rows: "4", placeholder: "Write to the agent…", oninput: change });
   const error = el("p", { class: "field-error" });
   const examples = (skill.examples ?? []).slice(0, 6).map((each) => button(clip(each, 70), () => { control.value = each; change(); control.focus(); }, { kind: "chip" }));
   return {
-    element: el("div", { class: "field" }, el("div", { class: "field-head" }, el("label", { for: "message-text" }, "Message")), control, error, examples.length ? el("div", { class: "chips", role: "group", "aria-label": "Examples" }, examples) : null),
+    element: el("div", { class: "field" }, el("div", { class: "field-head" }, el("label", { for: id }, "Message")), control, error, examples.length ? el("div", { class: "chips", role: "group", "aria-label": "Examples" }, examples) : null),
     parts: () => (control.value ? [{ text: control.value }] : []),
     write: (message) => (control.value = (message.parts ?? []).filter((part) => part.text !== undefined).map((part) => part.text).join("\n")),
     check(hasFiles) {
@@ -101,10 +102,11 @@ function textBody(skill, change) {
 /* --- files -------------------------------------------------------------------------------------------------------------------------------------- */
 
 function filePicker(change) {
+  const id = newId();
   const chosen = [];
   const list = el("ul", { class: "files" });
   const draw = () => {
-    replace(list, chosen.map((part, at) => el("li", {}, badge(part.mediaType || "file"), el("span", {}, part.filename || part.url || "file"), part.raw ? el("span", { class: "muted" }, formatBytes(Math.floor(part.raw.length * 0.75))) : null,
+    replace(list, chosen.map((part, at) => el("li", {}, badge(part.mediaType || "file"), el("span", {}, part.filename || part.url || "file"), part.raw ? el("span", { class: "muted" }, formatBytes((part.raw.length / 4) * 3 - (/=*$/.exec(part.raw)[0].length))) : null,
       button("", () => { chosen.splice(at, 1); draw(); }, { kind: "quiet small", sign: "cross", "aria-label": `Remove ${part.filename || "the file"}` }))));
     change();
   };
@@ -116,8 +118,8 @@ function filePicker(change) {
     draw();
   };
   const note = el("p", { class: "field-error", role: "status" });
-  const input = el("input", { type: "file", multiple: true, id: "files", class: "hidden-text", onchange: () => { add([...input.files]); input.value = ""; } });
-  const zone = el("div", { class: "drop" }, input, el("label", { for: "files" }, "Drop files here, or ", el("span", { class: "as-link" }, "choose them")));
+  const input = el("input", { type: "file", multiple: true, id, class: "hidden-text", onchange: () => { add([...input.files]); input.value = ""; } });
+  const zone = el("div", { class: "drop" }, input, el("label", { for: id }, "Drop files here, or ", el("span", { class: "as-link" }, "choose them")));
   for (const [name, isOver] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
     zone.addEventListener(name, (event) => {
       event.preventDefault();

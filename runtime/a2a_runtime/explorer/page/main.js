@@ -127,7 +127,7 @@ function themeSwitch() {
   return button("Light or dark", () => {
     const isDark = root.style.colorScheme ? root.style.colorScheme === "dark" : dark.matches;
     root.style.colorScheme = isDark ? "light" : "dark";
-  }, { kind: "quiet theme", sign: "sun", "aria-label": "Switch between light and dark" });
+  }, { kind: "quiet theme", sign: "sun", "aria-label": "Light or dark" });
 }
 
 start();

@@ -26,7 +26,7 @@ function answerForm(task, title, label) {
     if (!composer.check()) return replace(problem, el("p", { class: "notice bad", role: "alert" }, "Some fields need another value; they say which."));
     return answer(task, composer.read());
   };
-  return el("form", { class: "question panel", "aria-label": title, onsubmit: (event) => { event.preventDefault(); send(); } },
+  return el("form", { class: "question panel", "aria-label": title, novalidate: true, onsubmit: (event) => { event.preventDefault(); send(); } },
     el("h3", {}, title), asked ? el("div", { class: "asked" }, showParts(asked.parts)) : null, composer.element, problem,
     el("div", { class: "bar end" }, button(label, () => {}, { kind: "primary", type: "submit" })));
 }

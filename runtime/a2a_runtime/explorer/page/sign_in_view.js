@@ -77,7 +77,7 @@ function signInForm(fields, label, submit) {
     event.preventDefault();
     if (!fields.map((each) => each.isMissing()).some(Boolean)) submit();
   };
-  return el("form", { onsubmit: send }, fields.map((each) => each.element), el("div", { class: "bar end" }, button(label, () => {}, { kind: "primary", sign: "key", type: "submit" })));
+  return el("form", { novalidate: true, onsubmit: send }, fields.map((each) => each.element), el("div", { class: "bar end" }, button(label, () => {}, { kind: "primary", sign: "key", type: "submit" })));
 }
 
 /* --- schemes ------------------------------------------------------------------------------------------------------------------------------------ */

@@ -7,6 +7,8 @@ import { clip, formatDuration } from "./text.js";
 import { virtualList } from "./virtual_list.js";
 
 const ROW_HEIGHT = 36;
+const BORDERS = 2;
+let sliders = 0;
 const MARKS = { task: "●", status: "◆", artifact: "■", message: "✉", other: "?" };
 
 /**
@@ -39,7 +41,7 @@ export function timeline(onTravel) {
         replace(detail);
       }
       shown.events = events;
-      list.element.style.height = `${Math.min(360, Math.max(1, events.length) * ROW_HEIGHT)}px`;
+      list.element.style.height = `${Math.min(360, Math.max(1, events.length) * ROW_HEIGHT + BORDERS)}px`;
       list.setLength(events.length);
       slider.update(events.length, shown.travel);
     },
@@ -50,7 +52,7 @@ function row(shown, at, choose) {
   const { event, at: time, cursor } = shown.events[at];
   const [kind] = kindOfEvent(event);
   const isFuture = shown.travel !== null && at >= shown.travel;
-  return el("button", { type: "button", class: `event ${kind}${isFuture ? " future" : ""}`, "aria-expanded": String(shown.chosen === at), "data-at": at, onclick: () => choose(at) },
+  return el("button", { type: "button", class: `event kind-${kind}${isFuture ? " future" : ""}`, "aria-expanded": String(shown.chosen === at), "data-at": at, onclick: () => choose(at) },
     el("span", { class: "event-time" }, `+${formatDuration(time)}`),
     el("span", { class: "event-mark", "aria-hidden": "true" }, MARKS[kind]),
     el("span", { class: "event-text agent-text" }, clip(describeEvent(event)[1], 140)),
@@ -64,8 +66,10 @@ function eventDetail({ event, at: time, cursor, receivedAt }, at) {
 }
 
 function travelSlider(onMove) {
-  const input = el("input", { type: "range", min: "0", max: "0", id: "time-travel", step: "1" });
-  const text = el("output", { for: "time-travel" });
+  sliders += 1;
+  const id = `time-travel-${sliders}`;
+  const input = el("input", { type: "range", min: "0", max: "0", id, step: "1" });
+  const text = el("output", { for: id });
   const now = button("Now", () => { input.value = input.max; move(); }, { kind: "quiet small" });
   const tell = () => {
     const isNow = input.value === input.max;
@@ -78,7 +82,7 @@ function travelSlider(onMove) {
     onMove(Number(input.value));
   };
   input.addEventListener("input", move);
-  const element = el("div", { class: "travel" }, el("label", { for: "time-travel" }, "The task as it was"), input, text, now);
+  const element = el("div", { class: "travel" }, el("label", { for: id }, "The task as it was"), input, text, now);
   return {
     element,
     update(length, travel) {

@@ -35,13 +35,13 @@ export function tryView() {
   const picker = skillPicker(skills, form, choose);
   const context = contextLine(form, snippets.update);
   on("try", (wanted) => {
-    const skill = skills.find((each) => each.id === wanted.skill) ?? form.skill;
+    const skill = skills.find((each) => each.id === wanted.skill) ?? findFitting(skills, wanted.message) ?? form.skill;
     picker.set(skill);
     context.set(wanted.contextId ?? null, wanted.taskId ?? null);
     choose(skill, wanted.message);
     emit("tab", "try");
   });
-  const element = el("form", { class: "panel try", onsubmit: (event) => { event.preventDefault(); send(); } },
+  const element = el("form", { class: "panel try", novalidate: true, onsubmit: (event) => { event.preventDefault(); send(); } },
     el("h2", {}, "Send a message"), picker.element, place, context.element, modePicker(form, snippets.update), interfacePicker(snippets.update), problem,
     el("div", { class: "bar end" }, button("Send", () => {}, { kind: "primary", sign: "try", type: "submit" })),
     snippets.element);
@@ -49,6 +49,13 @@ export function tryView() {
   element.addEventListener("keydown", (event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && send());
   choose(form.skill);
   return element;
+}
+
+// A message whose skill is unknown goes to one whose fields can hold it.
+function findFitting(skills, message) {
+  if (!message) return null;
+  const hasData = message.parts.some((part) => "data" in part);
+  return skills.find((each) => Boolean(each.inputSchema) === hasData) ?? null;
 }
 
 const operationOf = (form) => (form.mode === "streaming" ? "SendStreamingMessage" : "SendMessage");

@@ -7,6 +7,7 @@ import { clip, formatBytes, formatDuration, formatTime, pretty } from "./text.js
 import { virtualList } from "./virtual_list.js";
 
 const ROW_HEIGHT = 40;
+const BORDERS = 2;
 const MAX_BODY = 60_000;
 
 /** Make the view of the exchanges. */
@@ -20,7 +21,7 @@ export function wireView() {
     view.shown = state.exchanges.filter((each) => `${each.method} ${each.url}`.toLowerCase().includes(view.filter));
     empty.hidden = view.shown.length > 0;
     list.element.hidden = view.shown.length === 0;
-    list.element.style.height = `${Math.min(480, view.shown.length * ROW_HEIGHT)}px`;
+    list.element.style.height = `${Math.min(480, view.shown.length * ROW_HEIGHT + BORDERS)}px`;
     list.setLength(view.shown.length);
     const chosen = state.exchanges.find((each) => each.id === view.chosen?.id);
     if (chosen && chosen !== view.chosen) show(chosen);
