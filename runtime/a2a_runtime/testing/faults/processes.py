@@ -48,8 +48,8 @@ class AgentProcess:
             raise ValueError("fault deck: fill_disk: only Linux can limit the files of a running process; leave this fault out")
         import resource  # noqa: PLC0415 - not there on every system
 
-        soft = resource.RLIM_INFINITY if max_bytes is None else max_bytes
-        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (soft, resource.RLIM_INFINITY))
+        _, hard = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)  # only root may raise it again
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (hard if max_bytes is None else max_bytes, hard))
 
     def freeze(self) -> None:
         """Stop the process without its knowledge."""
