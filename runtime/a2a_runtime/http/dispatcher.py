@@ -32,7 +32,7 @@ from litestar.types import Receive, Scope, Send
 from pydantic_core import from_json
 
 from a2a_contract.base import WireModel
-from a2a_contract.binding import AnyBinding
+from a2a_contract.binding import AnyBinding, Operation
 from a2a_contract.dialects import CANONICAL, DIALECTS, MESH
 from a2a_contract.errors import AccessError, PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, OPERATIONS
@@ -280,9 +280,13 @@ class Dispatcher:
 
     async def invoke(self, request: HttpRequest, invocation: Invocation) -> Any:  # noqa: ANN401 - as _call_service
         """Run an operation within the rate limits and return its result."""
-        if self._admission is not None:
-            await self._admission.check_operation(request, invocation.binding.operation, invocation.context.caller)
+        await self.check_rate(request, invocation.binding.operation, invocation.context.caller)
         return await self._call_service(request, invocation)
+
+    async def check_rate(self, request: HttpRequest, operation: Operation, caller: Caller) -> None:
+        """Check the rate limit of one operation."""
+        if self._admission is not None:
+            await self._admission.check_operation(request, operation, caller)
 
     async def serve(self, request: HttpRequest, invocation: Invocation) -> None:
         """Run an operation within the rate limits and send its result, as one response or as a stream of events."""

@@ -48,11 +48,15 @@ class ToolCall:
         self.question: LiveQuestion | None = None
         """The question that waits for an answer."""
         self._task = asyncio.create_task(self._run(send))
-        self._task.add_done_callback(lambda _: self._changed.set())
+        self._task.add_done_callback(self._end)
 
     async def _run(self, send: Send) -> ToolResult:
         current_call.set(self)
         return await send(self)
+
+    def _end(self, _task: asyncio.Task[ToolResult]) -> None:
+        self.answer(mt.ElicitResult(action="cancel"))  # of a call that was canceled or lost
+        self._changed.set()
 
     async def next_event(self) -> ToolProgress | LiveQuestion | None:
         """Wait for the next progress or question; ``None`` at the end of the call."""

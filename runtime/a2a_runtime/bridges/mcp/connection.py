@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
+import anyio
 import mcp_types as mt
 from mcp import Client, MCPError
 from mcp.client.session import ClientRequestContext
@@ -58,7 +59,7 @@ class McpConnection:
         self._server, self._connect_timeout, self._on_change = server, connect_timeout, on_change
         self._client: Client | None = None
         self._up, self._dropped = asyncio.Event(), asyncio.Event()
-        self._is_closing = False
+        self._is_closing = self._was_up = False
         self._error: BaseException | None = None
         self._owner: asyncio.Task[None] | None = None
         self._calls: set[ToolCall] = set()
@@ -90,6 +91,8 @@ class McpConnection:
         if (owner := self._owner) is not None:
             self._is_closing, self._owner = True, None
             self._dropped.set()
+            if self._client is None:  # being opened, which may take long
+                owner.cancel()
             await asyncio.wait([owner])
 
     async def list_tools(self) -> Sequence[mt.Tool]:
@@ -110,14 +113,16 @@ class McpConnection:
             try:
                 return await self._send(client, call, request)
             except MCPError as error:
-                if error.message in SESSION_LOST or error.code == mt.CONNECTION_CLOSED:
-                    self._drop(client)
+                if (error.message in SESSION_LOST or error.code == mt.CONNECTION_CLOSED) and self._client is client:
+                    self._drop()
                 if error.message in SESSION_LOST:
                     raise NotConnectedError(error.message) from error
                 if error.code == mt.HEADER_MISMATCH:  # the server has refused a call with the schema that it had before
                     await self.list_tools()
                     return await self._send(client, call, request)
                 raise
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+                raise MCPError(code=mt.CONNECTION_CLOSED, message="Connection closed") from error
 
     async def read_resource(self, uri: str) -> mt.ReadResourceResult:
         """Read a resource."""
@@ -144,12 +149,11 @@ class McpConnection:
             raise NotConnectedError(f"not connected: {describe_error(self._error) if self._error else 'closed'}")
         return self._client
 
-    def _drop(self, client: Client) -> None:
-        """Give a connection up that is of no use any more."""
-        if self._client is client:
-            self._client = None
-            self._up.clear()
-            self._dropped.set()
+    def _drop(self) -> None:
+        """Give a connection up that is of no use any more: calls wait for the next one from now on."""
+        self._client = None
+        self._up.clear()
+        self._dropped.set()
 
     # --- the owner of the connection ---------------------------------------------------------------------------------------------------------------
 
@@ -163,18 +167,17 @@ class McpConnection:
             except asyncio.CancelledError:
                 life.cancel()
                 await asyncio.wait([life])
-                raise
-            finally:
-                self._client = None
-                self._up.clear()
-            self._error = ConnectionError("the connection was lost") if life.cancelled() else life.exception()
-            if not opened.done():
-                opened.set_exception(self._error or ConnectionError("the connection was closed"))
                 return
-            if self._dropped.is_set():
-                pauses = chain(_PAUSES, repeat(_PAUSES[-1]))
+            self._error = None if life.cancelled() else life.exception()
+            if not opened.done():
+                opened.set_exception(self._error or ConnectionError("the connection was closed at once"))
+                return
+            if self._was_up:
+                pauses = iter(_PAUSES)
+            self._was_up, self._client = False, None
+            self._up.clear()
             if not self._is_closing:
-                log.warning("%s: connection lost, opened again: %s", self, describe_error(self._error) if self._error else "it has ended")
+                log.warning("%s: connection lost, opened again: %s", self, describe_error(self._error) if self._error else "it was closed")
                 await self._pause(next(pauses, _PAUSES[-1]))
 
     async def _pause(self, seconds: float) -> None:
@@ -189,7 +192,7 @@ class McpConnection:
             async with asyncio.timeout(self._connect_timeout):
                 client = await stack.enter_async_context(self._build_client())
             stack.push_async_callback(_stop, asyncio.create_task(self._follow_changes(client)))
-            self._client = client
+            self._client, self._was_up = client, True
             self._up.set()
             if opened.done():
                 self._on_change()
@@ -199,7 +202,7 @@ class McpConnection:
                 await self._dropped.wait()
 
     def _build_client(self) -> Client:
-        return Client(self._server.connect(self._dropped.set), elicitation_callback=self._elicit, message_handler=self._handle_message)
+        return Client(self._server.connect(self._drop), elicitation_callback=self._elicit, message_handler=self._handle_message)
 
     async def _handle_message(self, message: Any) -> None:  # noqa: ANN401 - notifications, requests and exceptions
         if isinstance(message, mt.ToolListChangedNotification):
@@ -213,12 +216,12 @@ class McpConnection:
         for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
             try:
                 async with client.listen(tools_list_changed=True) as changes:
+                    self._on_change()  # there is no replay of what was before
                     async for _ in changes:
                         self._on_change()
             except (MCPError, SubscriptionLost) as error:
                 log.debug("%s: changes of its list are not followed: %s", self, error)
             await asyncio.sleep(pause)
-            self._on_change()  # there is no replay
 
     # --- questions within calls --------------------------------------------------------------------------------------------------------------------
 

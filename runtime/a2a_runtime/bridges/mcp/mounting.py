@@ -28,8 +28,10 @@ with explain_missing(__name__, "mcp"):
 from litestar import Litestar, asgi
 from litestar.types import Receive, Scope, Send
 
-from a2a_contract.errors import UnavailableError
+from a2a_contract.errors import A2AError
+from a2a_contract.operations import SEND_MESSAGE
 from a2a_runtime.bridges.mcp.skill_tools import SkillTools
+from a2a_runtime.bridges.mcp.tool_results import build_error_result
 from a2a_runtime.bridges.remote_tools import RemoteTools
 from a2a_runtime.caller import Caller
 from a2a_runtime.http.asgi import HttpRequest
@@ -40,7 +42,7 @@ from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.service.context import ProtocolBinding
 
 DEFAULT_PATH = "/mcp"
-_CALLER = "a2a_caller"
+_CALLER, _REQUEST = "a2a_caller", "a2a_request"
 _TRACE = (b"traceparent", b"tracestate")
 
 log = logging.getLogger(__name__)
@@ -81,16 +83,16 @@ class McpEndpoint(Endpoint):
         self._tools = tools
         self._changes = InMemorySubscriptionBus()
         self._announcements: set[asyncio.Task[None]] = set()
-        self._manager: StreamableHTTPSessionManager | None = None
         self._stopped = asyncio.Event()
         self._owner: asyncio.Task[None] | None = None
+        self._started: asyncio.Future[StreamableHTTPSessionManager] | None = None
 
     async def handle(self, request: HttpRequest) -> None:
         """Admit a request, and let the server answer it."""
         caller = await self.dispatcher.admit(request)
         scope: Any = request.scope
         receive: Any = request.receive
-        scope["state"] = {**scope.get("state", {}), _CALLER: caller}
+        scope["state"] = {**scope.get("state", {}), _CALLER: caller, _REQUEST: request}
         if caller.owner:
             token = AccessToken(token="", client_id=caller.owner, scopes=sorted(caller.scopes), subject=caller.subject)
             scope["user"] = AuthenticatedUser(token)
@@ -111,27 +113,22 @@ class McpEndpoint(Endpoint):
     async def stop(self) -> None:
         """End all sessions."""
         if (owner := self._owner) is not None:
-            self._owner, self._manager = None, None
+            self._owner = self._started = None
             self._stopped.set()
             await asyncio.wait([owner])
 
     async def _start(self) -> StreamableHTTPSessionManager:
-        if self._manager is None:
-            started = asyncio.get_running_loop().create_future()
-            if self._owner is None:
-                self._owner = asyncio.create_task(self._run(started))
-            await started
-        if self._manager is None:
-            raise UnavailableError
-        return self._manager
+        """Start a session manager once for all requests; one runs only once."""
+        if self._started is None:
+            self._started = asyncio.get_running_loop().create_future()
+            self._stopped.clear()
+            self._owner = asyncio.create_task(self._run(self._started))
+        return await asyncio.shield(self._started)
 
-    async def _run(self, started: asyncio.Future[None]) -> None:
-        """Run a manager; one runs only once."""
-        self._stopped.clear()
+    async def _run(self, started: asyncio.Future[StreamableHTTPSessionManager]) -> None:
         manager = StreamableHTTPSessionManager(self._build_server())
         async with manager.run():
-            self._manager = manager
-            started.set_result(None)
+            started.set_result(manager)
             await self._stopped.wait()
 
     def _build_server(self) -> Server[Any]:
@@ -149,9 +146,13 @@ class McpEndpoint(Endpoint):
         return self._tools.list_tools(_find_caller(context))
 
     async def _call_tool(self, context: Any, params: mt.CallToolRequestParams) -> mt.CallToolResult | mt.InputRequiredResult:  # noqa: ANN401 - as above
+        caller = _find_caller(context)
         current_origin.set(_build_origin(context))
         try:
-            return await self._tools.call(context, params, _find_caller(context))
+            await self.dispatcher.check_rate(context.request.scope["state"][_REQUEST], SEND_MESSAGE, caller)
+            return await self._tools.call(context, params, caller)
+        except A2AError as error:
+            return build_error_result(str(error))
         except MCPError:
             raise
         except Exception as error:  # the edge: the library would send the text of any exception to older clients

@@ -108,7 +108,8 @@ class Server:
                 self.running[body["params"]["requestId"]].cancel()
                 self.released.set()
             case None:
-                self.answers[body["id"]].set_result(body)
+                if not self.answers[body["id"]].done():  # of a call that was canceled
+                    self.answers[body["id"]].set_result(body)
             case method if "id" in body:
                 self.send(id=body["id"], error={"code": -32601, "message": f"unknown: {method}"})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -13,6 +14,7 @@ from a2a_contract.errors import A2AError
 from a2a_contract.v1_0 import TaskState, TaskStatusUpdateEvent
 from a2a_runtime.bridges.mcp import McpSource
 from a2a_runtime.client import A2AClient
+from a2a_runtime.testing.ports import find_free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -139,3 +141,27 @@ async def test_a_server_from_npm() -> None:
         environment = json.loads(str(outcome(await call(client, "get-env"))[1]))
         assert environment["A2A_SHOWN"] == "s-1"
         assert "PYTEST_CURRENT_TEST" not in environment
+
+
+@pytest.mark.peer
+async def test_a_server_from_npm_over_http() -> None:
+    """A question arrives in the response of its call, so that calls that ask at once find their callers."""
+    port = find_free_port()
+    *command, _ = everything()
+    process = await asyncio.create_subprocess_exec(
+        *command, "streamableHttp", env={**os.environ, "PORT": str(port)}, stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL
+    )
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(60):
+            while b"listening" not in await process.stderr.readline():
+                pass
+            async with agent_of(McpSource(f"http://127.0.0.1:{port}/mcp")) as client:
+                tasks = await asyncio.gather(*(call(client, "trigger-elicitation-request") for _ in range(3)))
+                assert [outcome(task)[0] for task in tasks] == ["INPUT_REQUIRED"] * 3
+                for name, task in enumerate(tasks):
+                    answered = await call(client, "trigger-elicitation-request", {"name": f"n-{name}"}, task)
+                    assert any(f"Name: n-{name}" in (part.text or "") for artifact in answered.artifacts or [] for part in artifact.parts)
+    finally:
+        process.terminate()
+        await process.communicate()
