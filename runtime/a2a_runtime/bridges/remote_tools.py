@@ -100,14 +100,11 @@ class RemoteTools(SkillClient):
 
     async def call_tool(self, tool: CheckedTool, arguments: Mapping[str, object], **options: Unpack[CallOptions]) -> RemoteResult:
         """Call a tool that the caller has built."""
-        message = Message(
-            message_id=str(uuid4()),
-            role=Role.USER,
-            context_id=options.get("context_id"),
-            parts=[_build_part(tool, arguments)],
-            metadata=build_skill_metadata(tool.tool.skill_id),
-        )
-        return build_result(await self._finish(message, options))
+        return build_result(await self._finish(_build_message(tool, arguments, options.get("context_id")), options))
+
+    async def begin_tool(self, tool: CheckedTool, arguments: Mapping[str, object]) -> Task | Message:
+        """Begin a call and return its task, which goes on, or the message that answers at once."""
+        return await self.untyped.send(_build_message(tool, arguments, None), wait=False)
 
     async def answer(self, question: PendingQuestion, value: object, **options: Unpack[CallOptions]) -> RemoteResult:
         """Answer the question of a task, and follow it to its end."""
@@ -157,6 +154,16 @@ def _build_parameters(schema: JsonObject | None) -> JsonObject:
     if schema is None:
         return _TEXT_PARAMETERS
     return schema if schema.get("type") == "object" else wrap_schema(schema, INPUT_PARAMETER)
+
+
+def _build_message(tool: CheckedTool, arguments: Mapping[str, object], context_id: str | None) -> Message:
+    return Message(
+        message_id=str(uuid4()),
+        role=Role.USER,
+        context_id=context_id,
+        parts=[_build_part(tool, arguments)],
+        metadata=build_skill_metadata(tool.tool.skill_id),
+    )
 
 
 def _build_part(checked: CheckedTool, arguments: Mapping[str, object]) -> Part:

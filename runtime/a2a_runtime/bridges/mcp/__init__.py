@@ -11,6 +11,7 @@
 
     mounting ──► skill_tools  the skills of an agent as tools, in the name of a caller
                     ├─ caller_questions    a question of a task as an elicitation
+                    ├─ skill_tasks         work that takes long, as tasks of the extension
                     └─ tool_results        the result of a skill as that of a tool
 
 The protocol has two eras. With 2026-07-28 a question ends the call, and the answer repeats it with the state that the server has given: the question

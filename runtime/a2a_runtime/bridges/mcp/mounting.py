@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from a2a_runtime.importing import explain_missing
@@ -29,8 +29,9 @@ from litestar import Litestar, asgi
 from litestar.types import Receive, Scope, Send
 
 from a2a_contract.errors import A2AError
-from a2a_contract.operations import SEND_MESSAGE
-from a2a_runtime.bridges.mcp.skill_tools import SkillTools
+from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
+from a2a_runtime.bridges.mcp.skill_tasks import TASKS, TaskParams, UpdateTaskParams
+from a2a_runtime.bridges.mcp.skill_tools import SkillTools, ToolAnswer
 from a2a_runtime.bridges.mcp.tool_results import build_error_result
 from a2a_runtime.bridges.remote_tools import RemoteTools
 from a2a_runtime.caller import Caller
@@ -44,6 +45,9 @@ from a2a_runtime.service.context import ProtocolBinding
 DEFAULT_PATH = "/mcp"
 _CALLER, _REQUEST = "a2a_caller", "a2a_request"
 _TRACE = (b"traceparent", b"tracestate")
+_CALL, _GET, _UPDATE, _CANCEL = "tools/call", "tasks/get", "tasks/update", "tasks/cancel"
+_OPERATIONS = {_CALL: SEND_MESSAGE, _GET: GET_TASK, _UPDATE: SEND_MESSAGE, _CANCEL: CANCEL_TASK}
+"""The operation of the agent that a request stands for."""
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +137,7 @@ class McpEndpoint(Endpoint):
 
     def _build_server(self) -> Server[Any]:
         agent = self.dispatcher.surface.agent
-        return Server(
+        server = Server[Any](
             agent.name,
             version=agent.version,
             description=agent.description or None,
@@ -141,22 +145,42 @@ class McpEndpoint(Endpoint):
             on_call_tool=self._call_tool,
             on_subscriptions_listen=ListenHandler(self._changes),
         )
+        server.extensions = {TASKS: {}}
+        server.add_request_handler(_GET, TaskParams, self._get_task)
+        server.add_request_handler(_UPDATE, UpdateTaskParams, self._update_task)
+        server.add_request_handler(_CANCEL, TaskParams, self._cancel_task)
+        return server
 
     async def _list_tools(self, context: Any, _params: object) -> mt.ListToolsResult:  # noqa: ANN401 - of the library
         return self._tools.list_tools(_find_caller(context))
 
-    async def _call_tool(self, context: Any, params: mt.CallToolRequestParams) -> mt.CallToolResult | mt.InputRequiredResult:  # noqa: ANN401 - as above
-        caller = _find_caller(context)
+    async def _call_tool(self, context: Any, params: mt.CallToolRequestParams) -> Any:  # noqa: ANN401 - as above, and a handle is a dictionary
+        return await self._guard(context, lambda caller: self._tools.call(context, params, caller))
+
+    async def _get_task(self, context: Any, params: TaskParams) -> Any:  # noqa: ANN401 - as above
+        return await self._guard(context, lambda caller: self._tools.get_task(context, params, caller))
+
+    async def _update_task(self, context: Any, params: UpdateTaskParams) -> Any:  # noqa: ANN401 - as above
+        return await self._guard(context, lambda caller: self._tools.update_task(params, caller))
+
+    async def _cancel_task(self, context: Any, params: TaskParams) -> Any:  # noqa: ANN401 - as above
+        return await self._guard(context, lambda caller: self._tools.cancel_task(params, caller))
+
+    async def _guard(self, context: Any, call: Callable[[Caller], Awaitable[ToolAnswer]]) -> ToolAnswer:  # noqa: ANN401 - as above
+        """Make a call within the rates of its operation and in its chain of agents; no exception leaves with its text."""
+        caller, operation = _find_caller(context), _OPERATIONS[context.method]
         current_origin.set(_build_origin(context))
         try:
-            await self.dispatcher.check_rate(context.request.scope["state"][_REQUEST], SEND_MESSAGE, caller)
-            return await self._tools.call(context, params, caller)
+            await self.dispatcher.check_rate(context.request.scope["state"][_REQUEST], operation, caller)
+            return await call(caller)
         except A2AError as error:
-            return build_error_result(str(error))
+            if context.method == _CALL:
+                return build_error_result(str(error))
+            raise MCPError(code=mt.INVALID_PARAMS, message=str(error)) from error
         except MCPError:
             raise
         except Exception as error:  # the edge: the library would send the text of any exception to older clients
-            log.exception("tool failed: %s", params.name)
+            log.exception("request failed: %s", context.method)
             raise MCPError(code=mt.INTERNAL_ERROR, message="Internal error") from error
 
 

@@ -22,12 +22,26 @@ from mcp.server.context import ServerRequestContext
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import A2AError, InvalidParamsError
+from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.bridges.mcp.caller_questions import build_elicitation, find_support, read_answer
 from a2a_runtime.bridges.mcp.connection import FIRST_STATELESS
+from a2a_runtime.bridges.mcp.skill_tasks import (
+    Document,
+    TaskHandle,
+    TaskParams,
+    UpdateTaskParams,
+    answer_task,
+    build_handle,
+    cancel_task,
+    describe_task,
+    wait_soon,
+    wants_tasks,
+)
 from a2a_runtime.bridges.mcp.tool_results import build_error_result, build_tool_result
-from a2a_runtime.bridges.remote_tools import CheckedTool, RemoteResult, RemoteTools, build_tool, wrap_schema
+from a2a_runtime.bridges.remote_tools import CheckedTool, RemoteResult, RemoteTools, build_result, build_tool, wrap_schema
 from a2a_runtime.caller import Caller
+from a2a_runtime.client.stream import TERMINAL_STATES
 from a2a_runtime.skills.handlers import StreamingHandler
 from a2a_runtime.skills.schema import TEXT, SchemaValidator
 from a2a_runtime.surface import Surface
@@ -38,6 +52,9 @@ from a2a_runtime.typed_client.results import PendingQuestion, parse_question
 RequestContext: TypeAlias = ServerRequestContext[Any, Any]
 Connect: TypeAlias = Callable[[Caller], RemoteTools]
 """Makes a client of the agent in the name of a caller."""
+
+ToolAnswer: TypeAlias = mt.CallToolResult | mt.InputRequiredResult | Document
+"""A result, a question, or the handle of a task."""
 
 RESULT = "result"
 ANSWER = "answer"
@@ -58,6 +75,10 @@ class SkillTool(NamedTuple):
     output: SchemaValidator | None
     is_wrapped: bool
 
+    def build_result(self, result: RemoteResult) -> mt.CallToolResult:
+        """Build the result of a call."""
+        return build_tool_result(result, self.output, RESULT if self.is_wrapped else None)
+
 
 class SkillTools:
     """The tools of one surface."""
@@ -71,23 +92,50 @@ class SkillTools:
         """List the skills that a caller may see."""
         return mt.ListToolsResult(tools=[each.listed for each in self._load().values() if each.skill.is_visible_to(caller)])
 
-    async def call(self, context: RequestContext, params: mt.CallToolRequestParams, caller: Caller) -> mt.CallToolResult | mt.InputRequiredResult:
+    async def call(self, context: RequestContext, params: mt.CallToolRequestParams, caller: Caller) -> ToolAnswer:
         """Call a skill, or go on with its task if the call brings an answer."""
-        tool = self._load().get(params.name)
-        if tool is None or not tool.skill.is_visible_to(caller):
-            raise MCPError(code=mt.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
-        remote = self._connect(caller)
+        tool, remote = self._find(params.name, caller), self._connect(caller)
         options = CallOptions(on_progress=_ProgressReporter(context))
         if not _is_stateless(context) and find_support(context).form:
             options["on_ask"] = _LiveQuestions(context)
         try:
-            return build_tool_result(await _run(remote, tool, params, options), tool.output, RESULT if tool.is_wrapped else None)
+            if _is_stateless(context) and wants_tasks(context) and params.request_state is None:
+                return await self._begin(remote, tool, params)
+            return tool.build_result(await _run(remote, tool, params, options))
         except InputRequiredError as error:
             return await _ask(context, remote, error)
         except InvalidParamsError as error:
             return build_error_result("; ".join(f"{path}: {problem}" for path, problem in error.fields) or str(error))
         except (SkillError, A2AError) as error:
             return build_error_result(str(error))
+
+    async def get_task(self, context: RequestContext, params: TaskParams, caller: Caller) -> Document:
+        """Describe the task of a call."""
+        handle = TaskHandle.from_text(params.task_id)
+        return await describe_task(context, self._connect(caller), handle, self._find(handle.tool, caller).build_result)
+
+    async def update_task(self, params: UpdateTaskParams, caller: Caller) -> Document:
+        """Answer the question of a task."""
+        return await answer_task(self._connect(caller), TaskHandle.from_text(params.task_id), params.input_responses)
+
+    async def cancel_task(self, params: TaskParams, caller: Caller) -> Document:
+        """Cancel a task."""
+        return await cancel_task(self._connect(caller), TaskHandle.from_text(params.task_id))
+
+    async def _begin(self, remote: RemoteTools, tool: SkillTool, params: mt.CallToolRequestParams) -> mt.CallToolResult | Document:
+        """Begin a call; it has a handle unless it ends soon."""
+        answer = await remote.begin_tool(tool.checked, params.arguments or {})
+        if isinstance(answer, Task):
+            answer = await wait_soon(remote, answer)
+            if str(answer.status.state) not in TERMINAL_STATES:
+                return build_handle(tool.listed.name, answer)
+        return tool.build_result(build_result(answer))
+
+    def _find(self, name: str, caller: Caller) -> SkillTool:
+        tool = self._load().get(name)
+        if tool is None or not tool.skill.is_visible_to(caller):
+            raise MCPError(code=mt.INVALID_PARAMS, message=f"Unknown tool: {name}")
+        return tool
 
     def _load(self) -> Mapping[str, SkillTool]:
         """Build the tools, again after a change of the skills."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import mcp_types as mt
 import pytest
 from integration.bridges.mcp.toolbox import serve_app
 from mcp import Client, MCPError
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.streamable_http import streamable_http_client
+from pydantic import SerializeAsAny
 
 from a2a_contract.v1_0 import Artifact, Part
 from a2a_runtime.agent import Agent
@@ -23,6 +25,7 @@ from a2a_runtime.auth.authenticators import ApiKeyAuthenticator
 from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.bridges.mcp import mount_mcp
 from a2a_runtime.bridges.mcp.connection import describe_error
+from a2a_runtime.bridges.mcp.skill_tasks import TaskParams, UpdateTaskParams
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.sources import SkillDescriptor
@@ -125,12 +128,69 @@ class World:
             yield
 
     @asynccontextmanager
-    async def connect(self, mode: str, elicit: Elicit | None = None, key: str = "") -> AsyncGenerator[Client]:
+    async def connect(self, mode: str, elicit: Elicit | None = None, key: str = "", tasks: Tasks | None = None) -> AsyncGenerator[Client]:
         """Connect the official client."""
         async with httpx2.AsyncClient(headers={"x-api-key": key} if key else {}, timeout=30) as http:
             transport = streamable_http_client(f"http://127.0.0.1:{self.port}/mcp", http_client=http)
-            async with Client(transport, mode=mode, elicitation_callback=elicit) as client:
+            async with Client(transport, mode=mode, elicitation_callback=elicit, extensions=[tasks] if tasks else None) as client:
                 yield client
+
+
+class Handle(mt.Result):
+    """The handle of a task."""
+
+    result_type: Literal["task"] = "task"
+    task_id: str
+    status: str
+
+
+class Described(mt.Result):
+    """The description of a task."""
+
+    status: str
+    status_message: str | None = None
+    result: mt.CallToolResult | None = None
+    input_requests: dict[str, mt.ElicitRequest] | None = None
+
+
+class TaskRequest(mt.Request[SerializeAsAny[TaskParams], str]):
+    """A request for a task."""
+
+    method: str
+    params: SerializeAsAny[TaskParams]
+
+
+class Tasks(ClientExtension):
+    """The extension of tasks, as its specification describes a client: it polls, and answers questions."""
+
+    identifier = "io.modelcontextprotocol/tasks"
+
+    def __init__(self, *answers: mt.ElicitResult, cancel: bool = False) -> None:
+        self.answers, self.cancel = [*answers], cancel
+        self.seen: list[str] = []
+        self.handle = ""
+
+    def claims(self) -> Sequence[ResultClaim[Any]]:
+        """Take handles."""
+        return [ResultClaim(result_type="task", model=Handle, resolve=self.resolve)]
+
+    async def resolve(self, handle: Handle, context: ClaimContext) -> mt.CallToolResult:
+        """Follow a task to its end."""
+        self.handle = handle.task_id
+        self.seen.append(handle.status)
+        params, asked = TaskParams(task_id=handle.task_id), set[str]()
+        if self.cancel:
+            await context.session.send_request(TaskRequest(method="tasks/cancel", params=params), mt.EmptyResult)
+        while True:
+            found = await context.session.send_request(TaskRequest(method="tasks/get", params=params), Described)
+            self.seen.append(found.status)
+            if found.status in {"completed", "cancelled"}:
+                return found.result or mt.CallToolResult(is_error=True, content=[mt.TextContent(text=found.status)])
+            for key in (found.input_requests or {}).keys() - asked:
+                asked.add(key)
+                update = UpdateTaskParams(task_id=handle.task_id, input_responses={key: self.answers.pop(0)})
+                await context.session.send_request(TaskRequest(method="tasks/update", params=update), mt.EmptyResult)
+            await asyncio.sleep(0.01)
 
 
 def text(result: mt.CallToolResult) -> tuple[bool, str]:
@@ -238,6 +298,45 @@ async def test_a_declined_question_cancels_the_task(world: World, mode: str) -> 
     async with world.connect(mode) as client:
         failed, reason = text(await client.call_tool("ask", {"message": "x"}))
         assert (failed, "this client cannot be asked" in reason) == (True, True)
+
+
+async def accept(*_: object) -> mt.ElicitResult:
+    """Stand for a user, for clients that only have to declare that there is one."""
+    return mt.ElicitResult(action="accept")
+
+
+async def test_work_that_takes_long_is_a_task(world: World) -> None:
+    """For a client with the extension: its questions are answered by updates, its end has the result."""
+    answers = [mt.ElicitResult(action="accept", content=content) for content in ({"answer": "no"}, {"n": 3})]
+    tasks = Tasks(*answers)
+    async with world.connect(STATELESS, accept, tasks=tasks) as client:
+        assert text(await client.call_tool("ask", {"message": "x"})) == (False, "no {'n': 3}")
+        assert (tasks.seen[0], tasks.seen[-1]) == ("input_required", "completed")
+        assert text(await client.call_tool("shout", {"message": "tea"})) == (False, "TEA")  # it ends soon
+        assert text(await client.call_tool("fail", {"message": "x"})) == (True, "No paper")
+
+
+async def test_a_task_can_be_canceled(world: World) -> None:
+    """And declining its question does the same."""
+    async with world.connect(STATELESS, accept, tasks=Tasks(cancel=True)) as client:
+        assert text(await client.call_tool("wait", {"message": "x"})) == (True, "cancelled")
+        assert [await world.ended.get(), await world.ended.get()] == ["begun", "canceled"]
+    async with world.connect(STATELESS, accept, tasks=Tasks(mt.ElicitResult(action="decline"))) as client:
+        assert text(await client.call_tool("ask", {"message": "x"})) == (True, "cancelled")
+
+
+async def test_the_handle_of_a_task_is_worth_nothing_to_others() -> None:
+    """It is unknown to them, as is any other text."""
+    world, tasks = World(), Tasks(mt.ElicitResult(action="decline"))
+    async with world.serve(AuthGate(ApiKeyAuthenticator(KEYS))):
+        async with world.connect(STATELESS, accept, "k-ada", tasks) as client:
+            await client.call_tool("ask", {"message": "x"})
+            described = await client.session.send_request(TaskRequest(method="tasks/get", params=TaskParams(task_id=tasks.handle)), Described)
+            assert described.status == "cancelled"
+        async with world.connect(STATELESS, accept, "k-eve") as client:
+            for handle in (tasks.handle, "ask/x/y", "nonsense"):
+                with pytest.raises(MCPError, match="Unknown task"):
+                    await client.session.send_request(TaskRequest(method="tasks/get", params=TaskParams(task_id=handle)), Described)
 
 
 async def test_changes_of_the_skills_are_announced(world: World) -> None:
