@@ -178,7 +178,7 @@ class Tasks(ClientExtension):
         """Follow a task to its end."""
         self.handle = handle.task_id
         self.seen.append(handle.status)
-        params, asked = TaskParams(task_id=handle.task_id), set[str]()
+        params, answered = TaskParams(task_id=handle.task_id), set[str]()
         if self.cancel:
             await context.session.send_request(TaskRequest(method="tasks/cancel", params=params), mt.EmptyResult)
         while True:
@@ -186,8 +186,8 @@ class Tasks(ClientExtension):
             self.seen.append(found.status)
             if found.status in {"completed", "cancelled"}:
                 return found.result or mt.CallToolResult(is_error=True, content=[mt.TextContent(text=found.status)])
-            for key in (found.input_requests or {}).keys() - asked:
-                asked.add(key)
+            for key in (found.input_requests or {}).keys() - answered:
+                answered.add(key)
                 update = UpdateTaskParams(task_id=handle.task_id, input_responses={key: self.answers.pop(0)})
                 await context.session.send_request(TaskRequest(method="tasks/update", params=update), mt.EmptyResult)
             await asyncio.sleep(0.01)
