@@ -45,7 +45,8 @@ from a2a_runtime.service.context import ProtocolBinding
 DEFAULT_PATH = "/mcp"
 _CALLER, _REQUEST = "a2a_caller", "a2a_request"
 _TRACE = (b"traceparent", b"tracestate")
-_CALL, _GET, _UPDATE, _CANCEL = "tools/call", "tasks/get", "tasks/update", "tasks/cancel"
+_CALL, _GET, _CANCEL = (str(each.model_fields["method"].default) for each in (mt.CallToolRequest, mt.GetTaskRequest, mt.CancelTaskRequest))
+_UPDATE = "tasks/update"
 _OPERATIONS = {_CALL: SEND_MESSAGE, _GET: GET_TASK, _UPDATE: SEND_MESSAGE, _CANCEL: CANCEL_TASK}
 """The operation of the agent that a request stands for."""
 
