@@ -191,9 +191,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder to write contracts to, from which they are imported."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path / "contract"))
-    before = {*sys.modules}
     yield tmp_path
-    for name in sys.modules.keys() - before:
+    for name in [each for each, module in sys.modules.items() if str(getattr(module, "__file__", "")).startswith(str(tmp_path))]:
         del sys.modules[name]
 
 
