@@ -80,7 +80,7 @@ build: .venv/.installed ## regenerate generated/ from schema/, and the pages and
 
 demo: .venv/.installed ## set everything up and run a small agent that keeps its tasks in a file
 	@sed -n '/^```sh/,/^```$$/p' examples/hello/README.md | sed '/^```/d'
-	cd examples/hello && ../../$(BIN)/a2a-gen serve app:app
+	cd examples/hello && A2A_EXPLORER=on ../../$(BIN)/a2a-gen serve app:app
 
 bench: .venv/.installed ## measure everything, beside others where there are some, and print the tables
 	@$(BIN)/python tests/peers/environments.py $(RIVALS) >/dev/null

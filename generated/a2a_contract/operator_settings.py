@@ -98,6 +98,8 @@ class OperatorSettings:
     """Log every request of ``a2a-gen serve``."""
     health_path: str = "/"
     """Path below which ``/livez``, ``/readyz``, ``/ready`` and ``/health`` are; ``off``: there are none."""
+    explorer: bool = False
+    """Serve the explorer at /explorer: a page to see, try and debug the agents of the app."""
     metrics_path: str = "off"
     """Path of the metrics, ``/metrics``; ``off``: none are collected."""
     traces: str = "auto"

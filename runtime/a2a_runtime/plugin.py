@@ -13,7 +13,6 @@ import gc
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 from a2a_runtime.importing import explain_missing
@@ -39,7 +38,9 @@ from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.health import HealthCheck, ProcessHealth, register_health_routes
 from a2a_runtime.http.host_routes import adapt_routes
 from a2a_runtime.http.mounting import (
+    LandingPage,
     UnroutedRequestHandler,
+    attach_grpc,
     build_controllers,
     check_free,
     check_paths,
@@ -59,7 +60,6 @@ from a2a_runtime.surface import RouteOptions, Surface
 
 if TYPE_CHECKING:
     from click import Group
-
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # Litestar's own types leave the parameters of its responses, guards and lifespans open.
@@ -116,6 +116,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """Endpoints that may be called past the router, see ``ExactPathRouter``."""
         self.skill_listeners: list[Callable[[], None]] = []
         """Called after the skills have changed."""
+        self.explorer_token = ""
+        """Token that the page of the explorer has to send, see ``a2a-gen explore``; empty: none."""
         self._store = store
         self.settings = Settings.from_environment(os.environ) if settings is None else settings
         self._mesh_config = mesh
@@ -126,7 +128,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """Servers of gRPC, by the paths of their surfaces."""
         self._has_heartbeat = False
         if address := self.settings.grpc or grpc:
-            self.surfaces = _attach_grpc(self.surfaces, address)
+            self.surfaces = attach_grpc(self.surfaces, address)
         check_grpc(self.surfaces)
         self._health = ProcessHealth(SystemClock(), lambda: sum(len(each.skills) for each in self.surfaces))
 
@@ -141,15 +143,21 @@ class A2APlugin(InitPlugin, CLIPlugin):
             self._check(surface)
         self._mesh_surfaces = MeshSurfaces(lambda: self.surfaces, app_config.path.rstrip("/") if app_config.path else "")
         self._endpoints = [SurfaceEndpoints(surface, self._mesh_surfaces.public_urls) for surface in self.surfaces]
+        if self.settings.explorer:
+            from a2a_runtime.explorer.mounted import build_explorer_routes  # noqa: PLC0415 - with httpx, only where it is on
+
+            handlers.extend(build_explorer_routes(lambda: self.surfaces, self.settings.allowed_hosts, lambda: self.explorer_token))
         check_paths(self._endpoints, handlers)
         taken = {route for route, _ in list_routes(handlers)}
         for path, build_route in ((CATALOG_PATH, build_catalog_route), (METADATA_PATH, build_metadata_route)):
             if path not in taken:
                 handlers.append(build_route(lambda: self.surfaces))
+        landing = None if self.has_host else LandingPage(lambda: self.surfaces, has_explorer=self.settings.explorer)
         for each in self._endpoints:
             handlers.extend(build_controllers(each))
             self.exact_paths.update(each.by_exact_path())
-        unrouted = UnroutedRequestHandler(lambda: [each.dispatcher for each in self._endpoints], app_config.exception_handlers)
+            each.jsonrpc.landing = None if each.dispatcher.surface.path else landing
+        unrouted = UnroutedRequestHandler(lambda: [each.dispatcher for each in self._endpoints], app_config.exception_handlers, landing)
         app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted))
         start_last(app_config, self._lifespan)
         return app_config
@@ -335,18 +343,6 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     async def _close_ports(self) -> None:
         await asyncio.gather(*map(self._close_port, self.surfaces))
-
-
-def _attach_grpc(surfaces: Sequence[Surface], grpc: GrpcOptions | str) -> tuple[Surface, ...]:
-    """Give a gRPC address to the surface that has one already, or to the only surface."""
-    chosen = [each for each in surfaces if each.grpc is not None] or surfaces
-    if len(chosen) != 1:
-        raise ImproperlyConfiguredException(
-            f"grpc: there are {len(chosen)} surfaces, and a port belongs to one; set Surface(grpc=GrpcOptions(…)), or surface in [grpc]"
-        )
-    current = chosen[0].grpc
-    options = grpc if isinstance(grpc, GrpcOptions) else GrpcOptions(grpc) if current is None else replace(current, address=grpc)
-    return tuple(replace(each, grpc=options) if each is chosen[0] else each for each in surfaces)
 
 
 def start_last(app_config: AppConfig, manager: LifespanManager) -> None:

@@ -27,6 +27,7 @@ Examples:
 _POLL_SECONDS = 0.2
 _DRAIN_SECONDS = "1"
 """Time for open streams; short, since development should not wait for them."""
+_EXPLORER_VARIABLE = "A2A_EXPLORER"
 _CODE_SUFFIXES, _SCHEMA_SUFFIXES = (".py",), (".json", ".yaml", ".yml")
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
@@ -38,7 +39,7 @@ def command(host: str, port: int) -> None:
     """Serve this project's agent with auto-reload.
 
     A change of a2a.toml or of a schema rebuilds the package; a change of any Python file restarts the server. On an error the previous server keeps
-    running. Logs every call and the final state of its task.
+    running. Logs every call and the final state of its task. The explorer is at /explorer.
     """
     project = find_project(Path.cwd())
     if project.kind != "agent":
@@ -78,7 +79,8 @@ class ServerProcess:
             click.echo("agent: cannot be served yet" + ("; the previous server keeps running" if self._process else ""), err=True)
             return
         self.stop()
-        self._process = subprocess.Popen([*self._command, *self._arguments], cwd=self._root)  # noqa: S603 - as above
+        environment = {_EXPLORER_VARIABLE: "on", **os.environ}
+        self._process = subprocess.Popen([*self._command, *self._arguments], cwd=self._root, env=environment)  # noqa: S603 - as above
 
     def stop(self) -> None:
         """Stop the server if it runs."""

@@ -17,6 +17,7 @@ def emit(contract: Contract) -> dict[str, bytes]:
     return {
         "lifecycle.py": _lifecycle(contract),
         "errors.py": _errors(contract),
+        **_error_sections(contract),
         "dialects.py": _dialects(contract),
         "operations.py": _operations(contract),
         **_extensions(contract),
@@ -60,6 +61,11 @@ def _errors(contract: Contract) -> bytes:
         errors=[row for row, _ in tree],
         rows=[_error_row(row, contract.canonical) for row in contract.errors if not row.is_abstract],
     )
+
+
+def _error_sections(contract: Contract) -> dict[str, bytes]:
+    rows = [row for row in contract.errors if row.section is not None]
+    return {"error_sections.py": render("error_sections.py.jinja", sources=("errors.json",), root=contract.error_root, rows=rows)} if rows else {}
 
 
 def _find_children(contract: Contract, parent: str, depth: int = 1) -> Iterator[tuple[ErrorRow, int]]:

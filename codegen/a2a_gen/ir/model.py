@@ -231,6 +231,8 @@ class ErrorRow:
     message: str
     is_abstract: bool
     columns: Mapping[str, Mapping[str, Json]]
+    section: str | None
+    """The section of the specification that explains it."""
     place: Place
 
 

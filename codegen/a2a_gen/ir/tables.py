@@ -176,6 +176,7 @@ def errors(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRo
             message=row["message"].text(),
             is_abstract=is_abstract,
             columns={} if is_abstract else {dialect: _columns(row, home) for dialect, home in spoken.items()},
+            section=row["section"].optional_text(),
             place=row.place,
         )
 

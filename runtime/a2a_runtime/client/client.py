@@ -153,7 +153,7 @@ class A2AClient:
         options: ClientOptions | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        options = _complete_options(url, timeout, options or ClientOptions())
+        options = complete_options(url, timeout, options or ClientOptions())
         http_auth = None if auth is None else build_auth(auth)
         card_auth = http_auth if isinstance(http_auth, CardAuth) else None
         calls = GrpcTransport(options.grpc_credentials, max(options.limits.response_bytes, options.limits.event_bytes))
@@ -261,7 +261,7 @@ class A2AClient:
         return await self._connection.call(operations.CANCEL_TASK, request, Task)
 
 
-def _complete_options(url: str, timeout: float | None, options: ClientOptions) -> ClientOptions:
+def complete_options(url: str, timeout: float | None, options: ClientOptions) -> ClientOptions:
     """Refuse what could never work, and add the verifier of cards for the keys of the options."""
     origins = (("trusted_origins", each) for each in options.trusted_origins)
     for name, each in (("url", url), ("interface_url", options.interface_url or url), *origins):

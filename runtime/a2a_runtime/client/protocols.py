@@ -78,7 +78,7 @@ def _find_by_version(pin: Pin) -> Dialect:
 
 def choose_interfaces(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> tuple[Interface, ...]:
     """Choose the interfaces of a card that may be used, in the order of the card; each URL and transport once, in the likeliest form."""
-    usable = [interface for listed in card.supported_interfaces for interface in _list_usable(listed, card_dialect, card_url)]
+    usable = [interface for listed in card.supported_interfaces for interface in list_usable(listed, card_dialect, card_url)]
     candidates = [
         each for each in usable if pin.dialect in (None, each.dialect.name, each.dialect.version) and pin.transport in (None, each.transport)
     ]
@@ -90,7 +90,7 @@ def choose_interfaces(card: AgentCard, card_dialect: Dialect, card_url: str, pin
     return tuple(distinct.values())
 
 
-def _list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
+def list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
     """List the ways to use an interface; none if it leads from https to http."""
     binding = listed.protocol_binding.upper()
     url = _to_grpc_url(listed.url, card_url) if binding == GRPC else urljoin(card_url, listed.url)

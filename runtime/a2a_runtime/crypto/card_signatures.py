@@ -100,7 +100,7 @@ async def verify_card(card: Mapping[str, object], trust: TrustStore, dialect: st
         forms += _build_forms(all_members, dialect)
     except CanonicalizationError as error:
         raise InvalidSignatureError(f"the card has no canonical form: {error}") from error
-    headers = [(signature, header) for signature in signatures[:_MAX_SIGNATURES] if (header := _parse_header(signature)) is not None]
+    headers = [(signature, header) for signature in signatures[:_MAX_SIGNATURES] if (header := parse_header(signature)) is not None]
     trusted = [(signature, key) for signature, header in headers if (key := await trust.find(header)) is not None]
     for form in sorted(forms, key=lambda form: form.omits_empty):
         if any(_is_signature_of(signature, form.payload, key) for signature, key in trusted):
@@ -131,7 +131,8 @@ def _sign_payload(payload: bytes, key: SigningKey) -> AgentCardSignature:
     return AgentCardSignature(protected=protected, signature=signature)
 
 
-def _parse_header(signature: object) -> dict[str, object] | None:
+def parse_header(signature: object) -> dict[str, object] | None:
+    """Read the protected header of a signature; ``None`` if it has none that can be read."""
     protected = signature.get("protected") if is_json_object(signature) else None
     if not isinstance(protected, str):
         return None

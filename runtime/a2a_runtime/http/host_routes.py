@@ -36,6 +36,8 @@ AfterRequest: TypeAlias = Callable[[Response[Any]], Awaitable[Response[Any]]]
 
 log = logging.getLogger(__name__)
 
+EXPLORER_PAGE = "a2a_explorer_page"
+"""Option of the one route that is free although it is no card: the page of the explorer."""
 _EXCLUDE_KEY = "exclude_from_auth"
 """The name that Litestar's own middleware has for it, unless it is told another one."""
 
@@ -52,6 +54,9 @@ def apply_route_options(controller: type[AgentController], surface: Surface) -> 
 def adapt_routes(app: Litestar) -> None:
     """Fit the routes of surfaces to the hooks and the authentication of an app; when it starts, because plugins may add some."""
     for route in app.routes:
+        for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
+            if handler.opt.get(EXPLORER_PAGE):
+                handler.opt.update(dict.fromkeys(_find_exclude_keys(handler), True))
         if isinstance(route, HTTPRoute) and (endpoints := find_endpoints(route)) is not None:
             for handler in route.route_handlers:
                 _adapt_handler(handler, type(_get_controller(handler)), endpoints.dispatcher.surface)

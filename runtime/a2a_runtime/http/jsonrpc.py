@@ -10,9 +10,10 @@ A call without an id is answered with ``"id": null``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -28,12 +29,17 @@ from a2a_contract.methods import METHODS
 from a2a_contract.operations import LIST_TASKS
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
-from a2a_runtime.http.asgi import HttpRequest, check_json, read_body, send_allowed_methods
+from a2a_runtime.http.asgi import HttpRequest, check_json, read_body, send_allowed_methods, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.errors import collect_field_errors
 from a2a_runtime.http.srs_forms import RewrittenCall, find_result_rule, is_card_call, rewrite_call, rewrite_result
 from a2a_runtime.mesh.sent import MESH_METHODS
 from a2a_runtime.service.context import ProtocolBinding, SrsForm
+
+if TYPE_CHECKING:
+    from litestar.types import HTTPScope
+
+    from a2a_runtime.http.pages import HtmlDocument
 
 _METHODS = ("POST", "OPTIONS")
 _AUTHORIZATION = b"authorization"
@@ -56,10 +62,23 @@ class JsonRpcEndpoint(Endpoint):
         self._lenient_methods = frozenset(method for table in self._tables for method, binding in table.items() if binding.lenient_envelope)
         self._is_lenient = all(binding.lenient_envelope for table in self._tables for binding in table.values())
 
+    landing: Callable[[HTTPScope], HtmlDocument] | None = None
+    """Page for browsers, where the endpoint is at the root of an app of agents."""
+
+    async def _respond_to_method(self, request: HttpRequest) -> None:
+        """Respond to another method than that of calls."""
+        if self.landing is not None:
+            from a2a_runtime.http.pages import HTML, wants_page  # noqa: PLC0415 - for browsers only
+
+            if wants_page(request.scope["method"], request.headers):
+                page = self.landing(request.scope)
+                return await send_response(request, page.body, HTML.encode(), headers=(*page.headers, (b"vary", b"Accept")))
+        return await send_allowed_methods(request, _METHODS)
+
     async def handle(self, request: HttpRequest) -> None:
         """Respond to a call."""
         if request.scope["method"] != "POST":
-            return await send_allowed_methods(request, _METHODS)
+            return await self._respond_to_method(request)
         rewritten = _AS_IT_IS
         if self.dispatcher.surface.srs_forms:
             caller, rewritten = await self._read_srs_call(request)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from litestar import Controller, Litestar, Request, Response, Router
 from litestar import route as route_handler
@@ -42,8 +43,12 @@ from a2a_runtime.http.host_routes import apply_route_options, find_endpoints
 from a2a_runtime.http.rest import allowed_methods_at
 from a2a_runtime.http.skills import SchemaController, SkillController
 from a2a_runtime.http.srs_card import SrsCardEndpoint
+from a2a_runtime.interfaces import GrpcOptions
 from a2a_runtime.service.context import ProtocolBinding
 from a2a_runtime.surface import Surface
+
+if TYPE_CHECKING:
+    from a2a_runtime.http.pages import HtmlDocument
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # pyright: reportUnknownLambdaType=false
@@ -87,6 +92,18 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
         controller.exception_handlers = {Exception: lambda request, error: protocol_response(dispatcher, request, error)}
         apply_route_options(controller, surface)
     return controllers
+
+
+def attach_grpc(surfaces: Sequence[Surface], grpc: GrpcOptions | str) -> tuple[Surface, ...]:
+    """Give a gRPC address to the surface that has one already, or to the only surface."""
+    chosen = [each for each in surfaces if each.grpc is not None] or surfaces
+    if len(chosen) != 1:
+        raise ImproperlyConfiguredException(
+            f"grpc: there are {len(chosen)} surfaces, and a port belongs to one; set Surface(grpc=GrpcOptions(…)), or surface in [grpc]"
+        )
+    current = chosen[0].grpc
+    options = grpc if isinstance(grpc, GrpcOptions) else GrpcOptions(grpc) if current is None else replace(current, address=grpc)
+    return tuple(replace(each, grpc=options) if each is chosen[0] else each for each in surfaces)
 
 
 def check_paths(endpoints: Sequence[SurfaceEndpoints], host_handlers: Iterable[ControllerRouterHandler]) -> None:
@@ -185,17 +202,37 @@ def _translate_error(error: Exception, surface: Surface, path: str) -> Exception
     return kind(error.detail) if issubclass(kind, PermissionDeniedError | InvalidRequestError) else kind()
 
 
+class LandingPage:
+    """The page at the root of an app of agents, which is built for browsers only."""
+
+    def __init__(self, get_surfaces: Callable[[], Sequence[Surface]], *, has_explorer: bool) -> None:
+        self._get_surfaces, self._has_explorer = get_surfaces, has_explorer
+
+    def __call__(self, scope: HTTPScope) -> HtmlDocument:
+        """Build the page."""
+        from a2a_runtime.http.pages import build_landing_page  # noqa: PLC0415 - for browsers only
+
+        return build_landing_page(scope, self._get_surfaces(), has_explorer=self._has_explorer)
+
+
 class UnroutedRequestHandler:
     """Exception handler of the app for requests without a route, and for requests with an invalid ``Host``."""
 
     STATUSES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 
-    def __init__(self, get_dispatchers: Callable[[], Sequence[Dispatcher]], host_handlers: ExceptionHandlersMap) -> None:
-        self._get_dispatchers = get_dispatchers
+    def __init__(
+        self,
+        get_dispatchers: Callable[[], Sequence[Dispatcher]],
+        host_handlers: ExceptionHandlersMap,
+        landing: LandingPage | None = None,
+    ) -> None:
+        self._get_dispatchers, self._landing = get_dispatchers, landing
         self._host_handlers = dict(host_handlers)
 
     def __call__(self, request: AnyRequest, error: Exception) -> Response[Any]:
         """Respond as the surface whose path the request is below, or leave it to the host."""
+        if self._landing is not None and (page := self._find_landing_page(request)) is not None:
+            return page
         is_routed = "route_handler" in request.scope
         layers = request.scope["route_handler"].resolve_exception_handlers() if is_routed else {}
         handler = _select_handler(error, {**self._host_handlers, **{key: each for key, each in layers.items() if each is not self}})
@@ -203,6 +240,16 @@ class UnroutedRequestHandler:
         if dispatcher is not None and (dispatcher.surface.path or handler is None):  # at the root, a handler of the host takes precedence
             return protocol_response(dispatcher, request, error)
         return create_exception_response(request, error) if handler is None else handler(request, error)
+
+    def _find_landing_page(self, request: AnyRequest) -> Response[bytes] | None:
+        """Find the page for a browser at the root of an app whose agents are elsewhere."""
+        from a2a_runtime.http.pages import HTML, wants_page  # noqa: PLC0415 - for browsers only
+
+        if path_within(request.scope, "") or not wants_page(request.method, dict(request.scope["headers"])) or self._landing is None:
+            return None
+        page = self._landing(request.scope)
+        headers = {name.decode(): value.decode() for name, value in page.headers}
+        return Response(page.body, media_type=HTML, headers={**headers, "vary": "Accept"})
 
     def _find_dispatcher(self, scope: HTTPScope, error: Exception) -> Dispatcher | None:
         """Find the surface of a path; for a method that is not allowed, only if the path is one of the surface's own."""

@@ -26,7 +26,7 @@ from a2a_runtime.project.auth import build_gates
 from a2a_runtime.project.errors import ConfigError, ConfigProblem, ProjectConfigError, locate_problems, report_at
 from a2a_runtime.project.file import parse_project_file
 from a2a_runtime.project.surfaces import PROJECT_FILE, attach_grpc, find_project_file, import_callable, surfaces_from_tables
-from a2a_runtime.settings import Settings
+from a2a_runtime.settings import Settings, find_given
 from a2a_runtime.skills.handlers import HandlerMismatchError
 from a2a_runtime.surface import Surface
 
@@ -76,7 +76,7 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
     with locate_problems(path):
         file = _read_file(path)
         try:
-            settings = _merge_settings(file, Settings.from_environment(environment))
+            settings = _merge_settings(file, Settings.from_environment(environment), environment)
             mesh = MeshConfig.from_environment(environment, _build_mesh_config(file.registry))
         except ValueError as error:
             raise ProjectConfigError(f"environment: {error}") from error
@@ -143,14 +143,14 @@ def _read_file(path: Path) -> ProjectFile:
 
 
 def _collect_settings(file: ProjectFile) -> dict[str, Any]:
-    given: dict[str, Any] = {"store": file.store, "shutdown_grace": file.limits and file.limits.shutdown_grace}
+    given: dict[str, Any] = {"store": file.store, "explorer": file.explorer, "shutdown_grace": file.limits and file.limits.shutdown_grace}
     return given | {_RETENTION_SETTINGS[name]: value for name, value in file.retention or ()}
 
 
-def _merge_settings(file: ProjectFile, settings: Settings) -> Settings:
-    """Apply the settings of the file where the environment leaves the default."""
-    default, given = Settings(), _collect_settings(file)
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None and getattr(settings, name) == getattr(default, name)}
+def _merge_settings(file: ProjectFile, settings: Settings, environment: Mapping[str, str]) -> Settings:
+    """Apply the settings of the file that the environment does not give."""
+    given = _collect_settings(file)
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None and find_given(environment, name) is None}
     return replace(settings, **chosen)
 
 

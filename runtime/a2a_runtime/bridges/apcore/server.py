@@ -72,7 +72,7 @@ class ServeOptions(TypedDict, total=False):
     development: bool
     """Allow webhooks on this machine, also over plain HTTP. Default: no."""
     explorer: bool
-    """Serve a page to try the skills. Default: no."""
+    """Serve the explorer at ``/explorer``, a page to see and try the skills. Default: no."""
     metrics: bool
     """Serve ``/metrics`` as JSON. Default: no."""
     watch: bool
@@ -146,8 +146,6 @@ async def _drain(app: Litestar, grace: float) -> None:
 def _check_names(options: ServeOptions) -> None:
     if unknown := ", ".join(sorted(set(options) - ServeOptions.__annotations__.keys())):
         raise TypeError(f"serve: unknown option {unknown}; known: {', '.join(ServeOptions.__annotations__)}")
-    if options.get("explorer", False):
-        raise ValueError("serve: explorer is not supported; remove the option, /schema has the OpenAPI document")
 
 
 def _build_source(target: Any, options: ServeOptions) -> ApcoreSource:
@@ -202,6 +200,8 @@ def build_settings(options: ServeOptions) -> Settings:
         changes["cors_origins"] = tuple(origins)
     if options.get("development", False):
         changes["outbound_allow_loopback"] = True
+    if "explorer" in options:
+        changes["explorer"] = options["explorer"]
     if options.get("metrics", False):
         changes["metrics_path"] = METRICS_PATH
     return replace(settings, **changes)

@@ -50,8 +50,8 @@ class Target:
             raise CommandUsageError(str(error)) from error
 
 
+URL_ARGUMENT = click.argument("url")
 _OPTIONS = (
-    click.argument("url"),
     click.option("--token", help=f"Bearer token, or @FILE. [env var: {TOKEN_VARIABLE}]"),
     click.option("--auth", "credentials", multiple=True, metavar="NAME=SECRET", help="Token or key for a scheme of the card, or NAME=@FILE."),
     click.option("--user", metavar="USER:PASSWORD", help="Name and password for HTTP Basic, or @FILE with both."),
@@ -75,7 +75,12 @@ _OPTIONS = (
 
 
 def target_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of an agent, and pass it as ``target``."""
+    """Add the URL and the options of an agent, and pass it as ``target``."""
+    return add_target_options(function, URL_ARGUMENT)
+
+
+def add_target_options(function: Callable[..., None], argument: Callable[..., Callable[..., None]]) -> Callable[..., None]:
+    """Add the options of an agent behind an argument ``url`` of another form."""
 
     @wraps(function)
     def build(**options: Any) -> None:  # noqa: ANN401 - values of click
@@ -83,7 +88,7 @@ def target_options(function: Callable[..., None]) -> Callable[..., None]:
         function(target=_build_target(**{name: options.pop(name) for name in names}), **options)
 
     decorated: Callable[..., None] = build
-    for option in reversed(_OPTIONS):
+    for option in reversed((argument, *_OPTIONS)):
         decorated = option(decorated)
     return decorated
 

@@ -114,11 +114,10 @@ def test_running_tasks_get_their_time_at_the_end() -> None:
     [
         ({"task_store": object()}, TypeError, "task_store: object lacks .*create_task"),
         ({"prot": 1}, TypeError, "serve: unknown option prot; known: name, "),
-        ({"explorer": True}, ValueError, "serve: explorer is not supported"),
         ({"auth": object()}, TypeError, "auth: object is not an authenticator"),
         ({"execution_timeout": 0}, ValueError, "execution_timeout 0 is not positive"),
     ],
-    ids=["store", "name", "explorer", "auth", "timeout"],
+    ids=["store", "name", "auth", "timeout"],
 )
 def test_options_that_cannot_be_used_are_errors(options: dict[str, Any], error: type[Exception], message: str) -> None:
     """Before anything is served."""

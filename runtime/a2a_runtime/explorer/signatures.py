@@ -1,0 +1,80 @@
+"""The signatures of a card: each with its key, and its result with the keys that the agent publishes at its own origin.
+
+valid         the key signed this card        a key of the agent's own origin proves no more than TLS does; --card-key names trusted ones
+invalid       the key did not
+unknown-key   no key was found: none is published, it is at another origin, or the library for signatures is not installed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from a2a_contract.errors import A2AError
+from a2a_contract.json_types import is_json_array, is_json_object
+from a2a_runtime.client.card_resolver import ResolvedCard
+from a2a_runtime.client.errors import A2AClientError
+from a2a_runtime.explorer.session import AgentSession, is_same_origin, iter_trusted
+
+if TYPE_CHECKING:
+    from a2a_runtime.auth.keys import KeySet
+
+VALID, INVALID, UNKNOWN_KEY = "valid", "invalid", "unknown-key"
+_MAX_SIGNATURES = 16
+
+
+async def describe_signatures(session: AgentSession, resolved: ResolvedCard, document: object) -> list[dict[str, str]]:
+    """Describe the signatures of a card, and verify them as far as keys can be had."""
+    listed = document.get("signatures") if is_json_object(document) else None
+    if not is_json_object(document) or not is_json_array(listed):
+        return []
+    try:
+        from a2a_runtime.crypto.card_signatures import parse_header  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        text = "not verified: pip install 'a2a-gen[auth]'"
+        return [{"keyId": "", "algorithm": "", "status": UNKNOWN_KEY, "text": text} for _ in listed[:_MAX_SIGNATURES]]
+    key_sets: dict[str, KeySet | None] = {}
+    described: list[dict[str, str]] = []
+    for signature in listed[:_MAX_SIGNATURES]:
+        header = parse_header(signature) or {}
+        url = urljoin(resolved.url, str(header["jku"])) if isinstance(header.get("jku"), str) else ""
+        if url not in key_sets:
+            key_sets[url] = await _read_keys(session, resolved, url)
+        status, text = await _verify({**document, "signatures": [signature]}, key_sets[url], header, resolved.dialect.name)
+        if not url:
+            text = "the signature names no key set; pass --card-key FILE|URL to verify it"
+        described.append({"keyId": str(header.get("kid", "")), "algorithm": str(header.get("alg", "")), "status": status, "text": text})
+    return described
+
+
+async def _verify(card: Mapping[str, object], keys: KeySet | None, header: Mapping[str, object], dialect: str) -> tuple[str, str]:
+    from a2a_runtime.auth.keys import UnknownKeyError  # noqa: PLC0415 - an extra
+    from a2a_runtime.crypto.card_signatures import TrustStore, UntrustedCardError, verify_card  # noqa: PLC0415 - as above
+
+    key_id, algorithm = header.get("kid"), header.get("alg")
+    if keys is None or not isinstance(key_id, str) or not isinstance(algorithm, str):
+        return UNKNOWN_KEY, "its key is not published at the origin of the agent; pass --card-key FILE|URL to verify it"
+    try:
+        keys.find(key_id, algorithm)
+    except UnknownKeyError:
+        return UNKNOWN_KEY, "the key set of the agent has no such key"
+    try:
+        await verify_card(card, TrustStore(keys), dialect)
+    except UntrustedCardError as error:
+        return INVALID, str(error)
+    return VALID, "by a key that the agent publishes at its own origin"
+
+
+async def _read_keys(session: AgentSession, resolved: ResolvedCard, url: str) -> KeySet | None:
+    """Read a key set at the origin of the agent."""
+    from a2a_runtime.auth.keys import parse_jwks  # noqa: PLC0415 - an extra
+
+    interfaces = session.list_interfaces(resolved)
+    usable = next((each.id for each in interfaces if each.usable is not None), None)
+    if not url or usable is None or not is_same_origin(url, [*iter_trusted(session.agent, ())]):
+        return None
+    try:
+        return parse_jwks(await session.connect(resolved, usable)[0].fetch_document(url))
+    except (A2AClientError, A2AError, ValueError):
+        return None
