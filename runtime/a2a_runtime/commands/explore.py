@@ -85,10 +85,10 @@ def _target_options(function: Callable[..., None]) -> Callable[..., None]:
 @click.option("--open/--no-open", "should_open", default=None, help="Open the browser. [default: on a terminal]")
 def command(target: Target, port: int, *, should_open: bool | None) -> None:
     """Open a page to see, try and debug an agent: the one of this folder, of an app, or at a URL."""
-    configure_logging("warning", TEXT_FORMAT)
     token = secrets.token_urlsafe(32)
     app = _explore_url(target, token) if "://" in target.url else _explore_app(target.url, token)
     with _listen(port) as listening:
+        configure_logging("warning", TEXT_FORMAT)
         address = _Address(listening, token, sys.stdout.isatty() if should_open is None else should_open)
         if isinstance(app, StandaloneExplorer):
             app.allow_port(address.port)

@@ -36,9 +36,11 @@ from a2a_runtime.client.errors import (
     TokenError,
     UntrustedOriginError,
 )
+from a2a_runtime.explorer.guard import ForeignRequestError
 from a2a_runtime.explorer.wire import Masker
 
 _CURES: tuple[tuple[type[Exception], str], ...] = (
+    (ForeignRequestError, "Open the explorer at its own address: the one that the command has printed, or /explorer of the app."),
     (UnauthenticatedError, "Sign in with one of the schemes of the card."),
     (PermissionDeniedError, "Sign in as a user who has this right, or ask for it."),
     (RateLimitedError, "Wait as long as the header Retry-After says, then repeat it."),
@@ -68,7 +70,8 @@ _STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 def explain_error(error: A2AError | A2AClientError, masker: Masker) -> tuple[int, dict[str, object]]:
     """Return the status of an error, and its explanation."""
     refusal = error if isinstance(error, A2AError) else None
-    row = None if refusal is None else ERRORS.get(type(refusal))
+    kind = next((each for each in type(error).__mro__ if each in ERRORS), None)
+    row = None if kind is None else ERRORS[kind]
     default = next((status for kind, status in _STATUSES if isinstance(error, kind)), HTTPStatus.BAD_GATEWAY)
     explained: dict[str, object] = {
         "code": None if row is None else row.code,
@@ -77,7 +80,7 @@ def explain_error(error: A2AError | A2AClientError, masker: Masker) -> tuple[int
         "description": cleandoc(type(error).__doc__ or ""),
         "fields": [{"path": path, "text": masker.mask_text(text)} for path, text in (refusal.fields if refusal else ())],
         "details": {name: masker.mask_text(text) for name, text in refusal.details.items()} if refusal else {},
-        "section": None if refusal is None else SECTIONS.get(type(refusal)),
+        "section": None if kind is None or isinstance(error, ForeignRequestError) else SECTIONS.get(kind),
         "cure": next((text for kind, text in _CURES if isinstance(error, kind)), _suggest(error)),
     }
     return int(default if row is None else row.http), explained

@@ -1,0 +1,54 @@
+"""A server of documents, for cards that no agent of ours would have."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@contextmanager
+def serve_documents(documents: dict[str, object]) -> Iterator[tuple[str, list[tuple[str, dict[str, str]]]]]:
+    """Serve JSON by path; yield the URL, and the requests with their headers."""
+    seen: list[tuple[str, dict[str, str]]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        """Responds with a document."""
+
+        def do_GET(self) -> None:
+            """Respond."""
+            seen.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+            document = documents.get(self.path)
+            body = document if isinstance(document, bytes) else json.dumps(document).encode()
+            self.send_response(404 if document is None else 200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            """Take a request."""
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.do_GET()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as above
+            """Be silent."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", seen
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def build_card(url: str, **members: object) -> dict[str, object]:
+    """Build a card of 1.0."""
+    interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    card = {"name": "evil", "description": "Evil.", "version": "1", "capabilities": {}, "defaultInputModes": [], "defaultOutputModes": []}
+    return {**card, "supportedInterfaces": [interface], "skills": [], **members}
