@@ -45,7 +45,7 @@ def started(url: str, *what: str, fault: str = "", pace: float = 0) -> subproces
 
 def finished(process: subprocess.Popen[str], returncode: int = 0) -> list[str]:
     """Wait for a process and read what it said; one that was killed may have left half a line."""
-    said, errors = process.communicate(timeout=60)
+    said, errors = process.communicate(timeout=180)
     assert process.returncode == returncode, errors[-3000:]
     return [line.removesuffix("\n") for line in said.splitlines(keepends=True) if line.endswith("\n")]
 
@@ -133,8 +133,10 @@ def test_a_second_process_on_one_file_is_refused(tmp_path: Path) -> None:
     bystander = started(url, "bystander")
     assert bystander.stdout is not None
     assert bystander.stdout.readline() == "open\n"
+    bystander.send_signal(signal.SIGSTOP)  # it may not end before the other one has begun
     process = started(url)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=180)
+    bystander.send_signal(signal.SIGCONT)
     assert process.returncode == 1
     assert "StoreInUseError" in errors.splitlines()[-1]
     assert finished(bystander)[-1].startswith("end ")

@@ -47,9 +47,9 @@ def test_side_effects_are_not_repeated(tmp_path: Path, words: tuple[str, ...], e
     assert process.stdout is not None
     said = {process.stdout.readline().strip() for _ in range(2)}
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=180)
     assert "written" in said
     task = next(line for line in said if line.startswith("task ")).removeprefix("task ")
-    output, errors = started(store, str(file), "follow", task, *words[1:]).communicate(timeout=60)
+    output, errors = started(store, str(file), "follow", task, *words[1:]).communicate(timeout=180)
     assert output.splitlines()[-1:] == [end], errors[-3000:]
     assert (file.read_text().count("line") if file.exists() else 0) == lines
