@@ -4,11 +4,14 @@
     contract/schema/types.json    the types of all typed functions
     contract/schema/….json        other schemas, one file for each use
 
+Sources of skills are opened, and asked for what they offer now.
+
 The project is for the compatibility check and for typed clients (``a2a-gen build``). The agent does not read it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -20,10 +23,12 @@ from pydantic import TypeAdapter
 
 from a2a_runtime.agent import Agent, SkillDefinition
 from a2a_runtime.commands import CommandError
+from a2a_runtime.errors import SkillSourceError
 from a2a_runtime.importing import ImportFromStringError, import_from_string
 from a2a_runtime.project.surfaces import PROJECT_FILE
 from a2a_runtime.skills.annotations import DRAFT, AnnotatedSchema
 from a2a_runtime.skills.schema import TEXT, TypedSchema
+from a2a_runtime.sources.catalog import read_skills
 
 MARK = "# Written by a2a-gen schema"
 _TYPES = "schema/types.json"
@@ -37,7 +42,7 @@ Examples:
   cd contract && a2a-gen diff --against origin/main what the change breaks
 
 \b
-Exit codes: 0 success, 1 the files are stale, 2 usage error."""
+Exit codes: 0 success, 1 the files are stale, 2 usage error or a source that cannot be read."""
 
 
 @click.command(epilog=_EXAMPLES)
@@ -48,8 +53,9 @@ Exit codes: 0 success, 1 the files are stale, 2 usage error."""
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is missing or differs.")
 @click.pass_context
 def command(context: click.Context, agent: str, output: Path, *, check: bool) -> None:
-    """Write the schemas of an agent's typed functions to files."""
-    files = {output / name: text for name, text in render_contract(_import_agent(agent)).items()}
+    """Write the schemas of an agent's typed functions, and those of its sources, to files."""
+    found = _import_agent(agent)
+    files = {output / name: text for name, text in render_contract(found, _read_skills(found)).items()}
     stale = [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if check:
         for path in stale:
@@ -75,9 +81,19 @@ def _import_agent(name: str) -> Agent:
     return found
 
 
-def render_contract(agent: Agent) -> Mapping[str, str]:
+def _read_skills(agent: Agent) -> Mapping[str, SkillDefinition]:
+    """Read the skills of an agent, also those of its sources, which are asked for them."""
+    if not agent.sources:
+        return agent.skills
+    try:
+        return asyncio.run(read_skills(agent))
+    except SkillSourceError as error:
+        raise CommandError(str(error)) from error
+
+
+def render_contract(agent: Agent, skills: Mapping[str, SkillDefinition]) -> Mapping[str, str]:
     """Render the files of an agent's contract, by path."""
-    uses = [(skill, use, schema) for skill in agent.skills.values() for use, schema in _list_uses(skill)]
+    uses = [(skill, use, schema) for skill in skills.values() for use, schema in _list_uses(skill)]
     typed = [(skill, use, schema) for skill, use, schema in uses if isinstance(schema, AnnotatedSchema)]
     by_key, common = TypeAdapter.json_schemas([((skill.id, use), schema.mode, schema.adapter) for skill, use, schema in typed])
     definitions = dict(common.get("$defs", {}))
@@ -96,7 +112,7 @@ def render_contract(agent: Agent) -> Mapping[str, str]:
             files[path] = _to_json(schema.schema)
     if definitions:
         files[_TYPES] = _to_json({"$schema": DRAFT, "$defs": dict(sorted(definitions.items()))})
-    return {PROJECT_FILE: "\n".join(_render_project(agent, references)) + "\n", **files}
+    return {PROJECT_FILE: "\n".join(_render_project(agent, skills, references)) + "\n", **files}
 
 
 def _list_uses(skill: SkillDefinition) -> Iterator[tuple[str, TypedSchema[object]]]:
@@ -108,13 +124,13 @@ def _list_uses(skill: SkillDefinition) -> Iterator[tuple[str, TypedSchema[object
             yield f"ask.{_to_ask_name(schema)}", schema
 
 
-def _render_project(agent: Agent, references: Mapping[tuple[str, str], str]) -> Iterator[str]:
+def _render_project(agent: Agent, skills: Mapping[str, SkillDefinition], references: Mapping[tuple[str, str], str]) -> Iterator[str]:
     yield f"{MARK}, for the compatibility check and typed clients. Do not edit."
     yield from ("", "[agent]", f"name = {_quote(agent.name)}", f"description = {_quote(agent.description or agent.name)}")
     yield f"version = {_quote(agent.version)}"
-    for skill in agent.skills.values():
+    for skill in skills.values():
         yield from ("", f"[skills.{_quote(skill.id)}]", f"description = {_quote(skill.description or skill.id)}")
-        if skill.contract is not None and skill.contract.streams:
+        if skill.can_merge or (skill.contract is not None and skill.contract.streams):
             yield "streaming = true"
         asks: list[str] = []
         for (skill_id, use), reference in references.items():

@@ -75,6 +75,15 @@ class SkillCatalog:
             surface.replace_skills(None)
 
 
+async def read_skills(agent: Agent) -> Mapping[str, SkillDefinition]:
+    """Read the skills that an agent offers now; its sources are open for that long only."""
+    async with AsyncExitStack() as stack:
+        for source in agent.sources:
+            stack.push_async_callback(source.close)
+            await source.open(lambda: None)
+        return await _define_skills(agent)
+
+
 async def _define_skills(agent: Agent) -> Mapping[str, SkillDefinition]:
     skills = dict(agent.skills)
     for source in agent.sources:

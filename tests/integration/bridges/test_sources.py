@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncGenerator, Sequence
+from functools import partial
+from pathlib import Path
 
 import httpx
 import pytest
@@ -288,3 +293,33 @@ async def test_an_agent_may_leave_its_card_to_its_skills() -> None:
         await card_lists(http, ["double", "count"])
         card = (await http.get(CARD)).json()
         assert (card["description"], card["capabilities"]["streaming"]) == ("2 skills", True)
+
+
+PROJECT = """
+from a2a_runtime.agent import Agent
+from a2a_runtime.errors import SkillSourceError
+from a2a_runtime.sources import SkillDescriptor
+from a2a_runtime.testing.skill_source import FunctionSource
+
+class Away(FunctionSource):
+    async def open(self, announce):
+        raise SkillSourceError("the source: cannot be reached; start it")
+
+source = FunctionSource()
+source.add(SkillDescriptor("double", "Doubles.", input_schema={"type": "integer"}, output_schema={"type": "integer"}), lambda value, _: value * 2)
+agent, away = Agent("calculator", sources=[source]), Agent("away", sources=[Away()])
+"""
+
+
+def test_the_schemas_of_a_source_are_written_down(tmp_path: Path) -> None:
+    """As a project that can be built and compared; a source that is away is one error."""
+    (tmp_path / "project.py").write_text(PROJECT, encoding="utf-8")
+    run = partial(subprocess.run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", "from a2a_runtime.commands.schema import command; command()"]
+    written = run([*command, "project:agent"])
+    assert written.returncode == 0, written.stderr
+    assert json.loads((tmp_path / "contract/schema/double.input.json").read_text()) == {"type": "integer"}
+    assert '[skills."double"]' in (tmp_path / "contract/a2a.toml").read_text()
+    assert run([*command, "project:agent", "--check"]).returncode == 0
+    refused = run([*command, "project:away"])
+    assert (refused.returncode, "the source: cannot be reached; start it" in refused.stderr) == (2, True)
