@@ -194,16 +194,16 @@ async def test_external_tools_get_their_result_from_the_caller() -> None:
 
 
 async def test_callers_with_one_context_id_have_separate_histories() -> None:
-    """The model sees what this caller has said in this context, and nothing of another caller."""
+    """The model sees what this caller has said in this context, and nothing of another caller, or of another context of the same one."""
     keys = ApiKeyAuthenticator({digest_key(f"key-of-{name}"): Identity(name) for name in ("ada", "bob")})
     source = from_pydantic_ai(Model(FunctionModel(stream_function=echo), name="echo"))
     async with serving(source, gate=AuthGate(keys)) as transport:
         seen: dict[str, list[str]] = {}
-        for name in ("ada", "bob", "ada"):
+        for name, context_id in (("ada", "shared"), ("bob", "shared"), ("ada", "shared"), ("ada", "other"), ("bob", "shared")):
             options = ClientOptions(headers={"X-API-Key": f"key-of-{name}"})
             async with A2AClient(URL, transport=transport, options=options) as client:
-                seen.setdefault(name, []).append(result_text(await client.send("hello", context_id="shared")))
-    assert seen == {"ada": ["1 messages", "2 messages"], "bob": ["1 messages"]}
+                seen.setdefault(f"{name} {context_id}", []).append(result_text(await client.send("hello", context_id=context_id)))
+    assert seen == {"ada shared": ["1 messages", "2 messages"], "bob shared": ["1 messages", "2 messages"], "ada other": ["1 messages"]}
 
 
 async def test_files_and_data_reach_the_model() -> None:
