@@ -93,7 +93,7 @@ def choose_interfaces(card: AgentCard, card_dialect: Dialect, card_url: str, pin
 def list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
     """List the ways to use an interface; none if it leads from https to http."""
     binding = listed.protocol_binding.upper()
-    url = _to_grpc_url(listed.url, card_url) if binding == GRPC else urljoin(card_url, listed.url)
+    url = _to_grpc_url(listed.url, card_url) if binding == GRPC else _join_url(card_url, listed.url)
     scheme = urlsplit(url).scheme
     if scheme not in (_HTTPS, _HTTP, TLS, PLAIN) or (scheme in (_HTTP, PLAIN) and urlsplit(card_url).scheme == _HTTPS):
         return
@@ -103,6 +103,14 @@ def list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) ->
         transport = TransportProtocol(binding)
         if _is_supported(dialect, transport):
             yield Interface(url, dialect, transport, listed.tenant or None)
+
+
+def _join_url(card_url: str, address: str) -> str:
+    """Resolve an address against the URL of the card; empty for what is no address."""
+    try:
+        return urljoin(card_url, address)
+    except ValueError:
+        return ""
 
 
 def _to_grpc_url(address: str, card_url: str) -> str:

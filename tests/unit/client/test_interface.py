@@ -78,3 +78,9 @@ def test_the_others_follow_in_the_order_of_the_card() -> None:
     """Each once: the other form of 0.3 is the same interface."""
     found = choose_interfaces(card(OLD_HTTP, NEW_RPC, OLD_HTTP, NEW_HTTP), V1_0, "https://a/card.json", Pin())
     assert [each.url for each in found] == ["https://a/oldhttp", "https://a/rpc", "https://a/http"]
+
+
+def test_an_interface_without_an_address_is_left_out() -> None:
+    """Text that is no URL is no interface; the others of the card are used."""
+    found = choose_interfaces(card(("http://[", "JSONRPC", "1.0"), NEW_RPC), V1_0, "https://a/card.json", Pin())
+    assert [each.url for each in found] == [NEW_RPC[0]]
