@@ -9,11 +9,13 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _RELATIVE_LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)\s]+)\)")
+_IMAGE = ".png"
 
 
 def make_links_absolute(text: str, base: str) -> str:
-    """Make relative links of a page absolute."""
-    return _RELATIVE_LINK.sub(lambda found: f"]({base}/{found[1]})", text)
+    """Make relative links of a page absolute; those of images lead to the file, not to a page about it."""
+    files = base.replace("/blob/", "/raw/")
+    return _RELATIVE_LINK.sub(lambda found: f"]({files if found[1].endswith(_IMAGE) else base}/{found[1]})", text)
 
 
 class ReadmeHook(MetadataHookInterface):

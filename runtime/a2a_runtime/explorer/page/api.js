@@ -22,9 +22,10 @@ export class CallError extends Error {
 export function takeToken() {
   const hash = new URLSearchParams(location.hash.slice(1));
   const query = new URLSearchParams(location.search);
-  const token = hash.get("token") ?? query.get("token") ?? "";
+  // In the state of the history it survives a reload of this tab, and no address shows it.
+  const token = hash.get("token") ?? query.get("token") ?? history.state?.token ?? "";
   if (hash.get("agent") ?? query.get("agent")) state.agent = hash.get("agent") ?? query.get("agent");
-  if (token) history.replaceState(null, "", location.pathname);
+  if (token) history.replaceState({ token }, "", location.pathname);
   state.token = token;
 }
 
