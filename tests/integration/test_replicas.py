@@ -43,7 +43,7 @@ class Replica:
     def kill(self) -> None:
         """Let it die at once."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(120)
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def replica(url: str, *lease: str) -> Iterator[Replica]:
             yield Replica(process, client)
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
 
 
 class RoundRobin(httpx.BaseTransport):
@@ -188,9 +188,9 @@ def test_a_process_that_is_killed_is_not_missed_for_long(postgres_url: str) -> N
         while len(lost) < 8:
             time.sleep(0.01)
         doomed.kill()
-        at_dead.join(20)
+        at_dead.join(120)
         rest = list(living.subscribe(task.id, last_event_id=str(lost[-1][0])))
-        at_living.join(30)
+        at_living.join(120)
         check_whole([*lost, *rest], CHUNKS)
         assert [number for number, _ in whole[1:]] == sorted({number for number, _ in whole[1:]}, key=lambda number: int(number or 0))
         assert state_of(whole) == TaskState.COMPLETED

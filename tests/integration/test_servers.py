@@ -47,11 +47,11 @@ def client(request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
             yield client
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
 
 
 def _wait_until_it_answers(client: httpx.Client, process: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         if process.poll() is not None:
             pytest.fail(f"the server did not start: {process.communicate()[1][-2000:]}")
