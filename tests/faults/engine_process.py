@@ -3,7 +3,7 @@
     python engine_process.py URL            drive the task `t-1`
     python engine_process.py URL bystander  work slowly on a task of one's own, `t-2`
 
-``A2A_FAULT`` says where the process dies, ``A2A_PACE`` how many seconds it takes for a chunk.
+``A2A_FAULT`` says where the process dies, ``A2A_PACE`` how many seconds it takes for two chunks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ say = partial(print, flush=True)  # what was said before the process was killed 
 
 SCOPE = TaskScope("/agent", "acme", "ada")
 LEASE = 1.5
-CHUNKS = 20
+CHUNKS = 40
 PACE = float(os.environ.get("A2A_PACE", "0"))
 
 
@@ -44,12 +44,16 @@ async def thorough(ctx: TaskContext) -> object:
     async with ctx.artifact("stream") as stream:
         for number in range(CHUNKS // 2):
             await stream.text(str(number))
-            await asyncio.sleep(PACE)
+            if number % 2:  # two chunks share a commit
+                await ctx.flush()
+                await asyncio.sleep(PACE)
     first = await ctx.ask("First?")
     await ctx.status("between")
     async with ctx.artifact("stream") as stream:
         for number in range(CHUNKS // 2, CHUNKS):
             await stream.text(str(number))
+            if number % 2:
+                await ctx.flush()
     second = await ctx.ask("Second?", {"type": "string"}, key="second")
     return {"price": price, "first": first.text, "second": second.text}
 

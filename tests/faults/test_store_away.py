@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,3 +95,31 @@ async def test_tasks_outlast_an_outage(outage: Outage, caplog: pytest.LogCapture
     lines = [record.message for record in caplog.records if record.levelno >= logging.WARNING and "store" in record.message]
     assert len(lines) <= 4, lines
     assert not [record for record in caplog.records if record.exc_info], lines
+
+
+async def test_a_stream_outlasts_an_outage(outage: Outage) -> None:
+    """Chunks that the store has not taken are an error of the next call; the handler runs again, and the artifact has each chunk once."""
+    attempts: list[int] = []
+    has_begun, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def stream(ctx: TaskContext) -> AsyncGenerator[str, None]:
+        attempts.append(ctx.attempt)
+        yield "a"
+        await ctx.flush()
+        has_begun.set()
+        await may_go_on.wait()
+        yield "b"
+        for _ in range(3):
+            yield "c"
+
+    async with run_agent(stream, store=outage.store, options=EngineOptions(settings=SETTINGS)) as one, asyncio.timeout(60):
+        stored = await one.start("go")
+        await has_begun.wait()
+        await outage.begin()
+        may_go_on.set()
+        await asyncio.sleep(AWAY_SECONDS)
+        await outage.end()
+        task = await one.wait_terminal(stored)
+        assert (task.status.state.name, artifact_texts(task)) == (State.COMPLETED.name, {"result": ["a", "b", "c", "c", "c"]})
+        events = await one.collect_events(stored)
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))

@@ -11,6 +11,7 @@
     replay ── records of earlier runs        jobs ──── work that goes on after the handler has returned
       │
     writer ── writes of a run: fenced by its epoch; commit, then publish
+      │       chunk_queue: chunks that the handler does not wait for
       │
     dependencies ── what all runs of a process share
 

@@ -354,6 +354,13 @@ class TaskContext(Context):
         """Open an artifact to be written in chunks."""
         return ArtifactWriter(self._writer, name, description=description, metadata=metadata)
 
+    async def flush(self) -> None:
+        """Wait until all chunks are stored, before something that depends on it.
+
+        A handler does not wait for the commit of each chunk; every other write waits for the chunks before it, and so do questions and the end.
+        """
+        await self._writer.flush()
+
     async def once(self, key: str, function: Callable[[], Awaitable[T]]) -> T:
         """Call a function once for all runs and return its result, which must be JSON.
 

@@ -1,4 +1,8 @@
-"""Writes of one run: fenced by the run's epoch, serialized by a lock, published after the commit."""
+"""Writes of one run: fenced by the run's epoch, serialized by a lock, published after the commit.
+
+A handler does not wait for the commit of a chunk where a task outlives its process: chunks go through a ``ChunkQueue``. Every other write of the
+handler, and the end of the run, drain it first. In memory a commit takes less time than a queue.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from a2a_contract.extensions import Usage
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Artifact, Message
 from a2a_runtime.errors import ConcurrencyError, FencedError, StoreUnavailableError, TaskStateError
+from a2a_runtime.execution.chunk_queue import ChunkQueue
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.execution.usage import UsageReport, add_usage, read_usage, to_metadata
@@ -24,6 +29,8 @@ from a2a_runtime.streams.hub import EventHub
 log = logging.getLogger(__name__)
 
 _INITIAL_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.05, 2.0
+_CHUNKS_PER_TURN = 64
+"""Chunks after which a handler that never waits gives way to others; one that yields 20,000 would delay each of them by 0.2 s (measured)."""
 
 
 class TaskWriter:
@@ -46,6 +53,8 @@ class TaskWriter:
         self.complete_artifacts: set[str] = set()
         """Artifacts whose last chunk was yielded."""
         self._is_revoked = False
+        self._chunk_count = 0
+        self._chunks: ChunkQueue | None = None
         self._usage: Usage | None = None
         """The sum that is not in the store yet."""
         self._stored_usage: Usage | None = None
@@ -69,11 +78,14 @@ class TaskWriter:
 
     async def write_status(self, message: Message | None, metadata: JsonObject | None) -> None:
         """Write a status with a message, metadata, or both."""
+        await self.flush()
         change = TaskChange(state=State.WORKING, status_message=message, metadata=metadata, event_metadata=metadata, epoch=self._epoch)
         await self._commit(change)
 
     async def write_artifact(self, artifact: Artifact, *, last_chunk: bool = False) -> None:
         """Write a chunk of an artifact; the first chunk of a run replaces what earlier runs have written."""
+        if self._store.runs_again:
+            return await self._put_chunk(artifact, last_chunk=last_chunk)
         await self.mark_working()
         chunk = self._build_artifact_write(artifact, last_chunk=last_chunk)
         try:
@@ -82,22 +94,63 @@ class TaskWriter:
             if not chunk.append:
                 self._replaced_artifacts.discard(artifact.artifact_id)
             raise
+        self._chunk_count += 1
+        if not self._chunk_count % _CHUNKS_PER_TURN:
+            await asyncio.sleep(0)
+        return None
+
+    async def _put_chunk(self, artifact: Artifact, *, last_chunk: bool) -> None:
+        await self.require_task()
+        if not self.is_open or self._is_revoked:
+            raise RunStopped
+        if self._chunks is None:
+            self._chunks = ChunkQueue(self._commit_chunks)
+        await self._chunks.put(self._build_artifact_write(artifact, last_chunk=last_chunk))
+
+    async def _commit_chunks(self, chunks: Sequence[ArtifactWrite]) -> None:
+        await self.mark_working()
+        await self._commit(TaskChange(artifacts=chunks, is_batch=True, epoch=self._epoch))
+
+    async def flush(self) -> None:
+        """Wait until all chunks are committed."""
+        if self._chunks is not None:
+            await self._chunks.drain()
+
+    async def _flush_before_end(self, *, for_ever: bool) -> None:
+        """Commit the chunks before the run leaves its task; those of a handler that was abandoned are dropped."""
+        while True:
+            try:
+                return await self.flush()
+            except RunStopped:
+                return None
+            except StoreUnavailableError:
+                if not for_ever:
+                    raise
+
+    def discard_chunks(self) -> None:
+        """Drop the chunks that are not committed: the run is over, and another one begins."""
+        if self._chunks is not None:
+            self._chunks.cancel()
 
     async def write_record(self, record: ReplayRecord) -> None:
         """Write a record for later runs."""
+        await self.flush()
         await self._commit(TaskChange(records=(record,), epoch=self._epoch))
 
     async def suspend(self, state: State, question: Message, record: ReplayRecord) -> None:
         """Record a question, release the task and close the writer."""
+        await self.flush()
         change = TaskChange(state=state, status_message=question, records=(record,), epoch=self._epoch, release_claim=True)
         await self._commit(change)
 
     async def release(self, deferral: Deferral | None = None, records: Sequence[ReplayRecord] = ()) -> None:
         """Release the task in its state, for another process, a worker or the next start, and close the writer."""
+        await self._flush_before_end(for_ever=False)
         await self._commit(TaskChange(epoch=self._epoch, release_claim=True, deferral=deferral, records=records), by_handler=False)
 
     async def finish(self, state: State, message: Message | None, artifact: Artifact | None = None) -> None:
         """End the task and close the writer. Retries for as long as the store is unavailable: an end that is not stored is no end."""
+        await self._flush_before_end(for_ever=True)
         artifacts = () if artifact is None else (self._build_artifact_write(artifact, last_chunk=True),)
         messages = () if message is None or state is not State.COMPLETED else (message,)
         change = TaskChange(state=state, status_message=message, artifacts=artifacts, messages=messages, epoch=self._epoch)

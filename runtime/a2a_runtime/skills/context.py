@@ -80,6 +80,10 @@ class SkillContext:
         """Open an artifact besides the result."""
         return self._task.artifact(name, description=description)
 
+    async def flush(self) -> None:
+        """Wait until all chunks are stored; see ``TaskContext.flush``."""
+        await self._task.flush()
+
     async def ask(self, question: Question | str, *, reply: type[R] | TypedSchema[R], key: str | None = None) -> R:
         """Ask the caller and wait for a reply that matches its schema, however long it takes; then the method runs again from the top.
 

@@ -171,13 +171,16 @@ def build_new_rows(new: NewTask, key: str, generator: IdGenerator, at: int) -> N
 
 def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
     """Build the rows of a change; ``ids`` are those of the task, joined."""
+    writes = change.artifacts if change.is_batch or len(change.artifacts) < 2 else _merge_writes(change.artifacts)  # noqa: PLR2004 - nothing to merge
     chunks: list[ChunkRow] = []
     events: list[tuple[bytes, State | None]] = []
-    for write in change.artifacts if len(change.artifacts) < 2 else _merge_writes(change.artifacts):  # noqa: PLR2004 - a single one needs no merging
+    for write in writes:
         chunk = fragments.encode_chunk(write.artifact)
         body = fragments.encode_artifact(write.artifact.artifact_id, (chunk,))
         chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, chunk, body))
         events.append((fragments.encode_artifact_event(ids, body, append=write.append, last_chunk=write.last_chunk), None))
+    if len(chunks) > 1:
+        chunks = _join_rows(chunks)
     status = None
     if change.state is not None:
         message = None if change.status_message is None else change.status_message.to_json()
@@ -186,6 +189,22 @@ def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
         events.append((fragments.encode_status_event(ids, status, metadata), change.state))
     messages = [message.to_json() for message in change.messages] if change.messages else ()
     return ChangeRows(status, chunks, messages, events)
+
+
+def _join_rows(rows: Sequence[ChunkRow]) -> list[ChunkRow]:
+    """Join the chunks of each artifact into one row; a chunk that replaces its artifact replaces those before it too."""
+    by_artifact: dict[str, list[ChunkRow]] = {}
+    for row in rows:
+        if row.replaces:
+            by_artifact[row.artifact_id] = [row]
+        else:
+            by_artifact.setdefault(row.artifact_id, []).append(row)
+    return [own[0] if len(own) == 1 else _join_row(own) for own in by_artifact.values()]
+
+
+def _join_row(rows: Sequence[ChunkRow]) -> ChunkRow:
+    first, joined = rows[0], fragments.join_chunks([row.chunk for row in rows])
+    return ChunkRow(first.artifact_id, first.replaces, joined, fragments.encode_artifact(first.artifact_id, (joined,)))
 
 
 def _merge_writes(writes: Sequence[ArtifactWrite]) -> Sequence[ArtifactWrite]:

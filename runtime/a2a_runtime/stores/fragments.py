@@ -106,7 +106,7 @@ def encode_chunk(artifact: Artifact) -> Chunk:
     return Chunk(_serialize_artifact(artifact, exclude_none=True, exclude=_ALL_PARTS), parts)
 
 
-def _join_chunks(chunks: Sequence[Chunk]) -> Chunk:
+def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Join chunks: the parts in order, and the other members, where later ones win."""
     distinct = [facts for facts, _ in groupby([facts for facts, _ in chunks if facts])]  # mostly all equal
     return Chunk(_merge_facts(distinct) if len(distinct) > 1 else b"".join(distinct), b",".join([parts for _, parts in chunks if parts]))
@@ -127,7 +127,7 @@ def merge_artifacts(first: Artifact, more: Artifact) -> Artifact:
 
 def encode_artifact(artifact_id: str, chunks: Sequence[Chunk]) -> bytes:
     """Encode an artifact."""
-    facts, parts = chunks[0] if len(chunks) == 1 else _join_chunks(chunks)
+    facts, parts = chunks[0] if len(chunks) == 1 else join_chunks(chunks)
     if not facts:
         return b'{"artifactId":%b,"parts":[%b]}' % (to_json(artifact_id), parts)
     # The first match is the member itself: only strings precede it, and their quotes are escaped.

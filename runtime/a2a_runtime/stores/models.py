@@ -89,13 +89,14 @@ class ReplayRecord:
 class TaskChange:
     """One atomic change of a task. Fields that are ``None`` or empty change nothing.
 
-    It appends events: one for each artifact, then one for the state. Several writes to one artifact become one. Messages already carry the ids of
-    their task.
+    It appends events: one for each artifact, or in a batch one for each write, then one for the state. Several writes to one artifact become one row.
+    Messages already carry the ids of their task.
     """
 
     state: State | None = None
     status_message: Message | None = None  # sent with the state, ignored without one
     artifacts: Sequence[ArtifactWrite] = ()
+    is_batch: bool = False
     messages: Sequence[Message] = ()
     metadata: Mapping[str, object] | None = None  # merged key by key, not in depth
     event_metadata: Mapping[str, object] | None = None  # only for the status event

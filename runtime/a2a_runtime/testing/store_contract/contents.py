@@ -122,6 +122,29 @@ class ContentRules(StoreCase):
         assert get_artifact_texts(await load_task(store, task)) == {"a": ["5", "7"], "b": ["4", "6"], "c": ["3", "8"]}
         assert len(written.events) == 3
 
+    async def test_a_batch_keeps_each_write_as_an_event(self, store: Store) -> None:
+        """The artifacts are as after one call for each write."""
+        task = await create_task(store)
+        writes = [
+            replace_artifact("a", "1"),
+            append_artifact("a", "2"),
+            replace_artifact("b", "3"),
+            ArtifactWrite(build_artifact("a", "4", name="final"), append=True, last_chunk=True),
+            replace_artifact("b", "5"),
+            append_artifact("b", "6"),
+        ]
+        written = await store.update_task(SCOPE, task.key, TaskChange(artifacts=writes, is_batch=True))
+        updates = [json.loads(event.body)["artifactUpdate"] for event in written.events]
+        assert [(each["artifact"]["parts"][0]["text"], each.get("append", False)) for each in updates] == [
+            *(("1", False), ("2", True), ("3", False), ("4", True), ("5", False), ("6", True)),
+        ]
+        assert [event.seq for event in written.events] == [2, 3, 4, 5, 6, 7]
+        assert [event.body for event in await store.read_events(task.key, 1)] == [event.body for event in written.events]
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", "7"), append_artifact("b", "8")], is_batch=True))
+        for now in (await load_task(store, task), await end_task(store, task)):
+            assert get_artifact_texts(now) == {"a": ["1", "2", "4", "7"], "b": ["5", "6", "8"]}
+            assert [each.name for each in now.task.model.artifacts or []] == ["final", None]
+
     async def test_later_chunks_update_an_artifact(self, store: Store) -> None:
         """A name, metadata and extensions may come with any chunk; metadata is merged."""
         task = await create_task(store)

@@ -1,0 +1,98 @@
+"""Chunks of one run that its handler does not wait for: bounded, in order, committed by a background task.
+
+    handler ── put ──► queue ── all that wait, in one transaction ──► store ── publish
+
+``put`` waits while the queue is full; so a handler that never waits itself gives way to others. A chunk is lost only with its process, or with its
+run. An error of a commit is raised by the next call: an unavailable store keeps the queue, and the call after that one tries again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from pydantic_core import to_json
+
+from a2a_contract.v1_0 import Artifact, Part
+from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.execution.signals import RunStopped
+from a2a_runtime.stores.models import ArtifactWrite
+
+MAX_CHUNKS = 64
+MAX_BYTES = 1_000_000
+
+
+class ChunkQueue:
+    """The chunks of a run that are not committed yet."""
+
+    def __init__(self, commit: Callable[[Sequence[ArtifactWrite]], Awaitable[None]]) -> None:
+        self._commit = commit
+        self._waiting: list[ArtifactWrite] = []
+        self._size_bytes = 0
+        self._failure: BaseException | None = None
+        self._committing: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+
+    async def put(self, write: ArtifactWrite) -> None:
+        """Add a chunk as soon as there is room."""
+        async with self._turn:  # concurrent writers add in the order of their calls
+            while len(self._waiting) >= MAX_CHUNKS or (self._waiting and self._size_bytes >= MAX_BYTES):
+                await self._wait_for_commit()
+            self._raise_failure()
+            self._waiting.append(write)
+            self._size_bytes += estimate_bytes(write.artifact)
+            self._start()
+
+    async def drain(self) -> None:
+        """Wait until everything is committed."""
+        while self._waiting or self._committing is not None:
+            await self._wait_for_commit()
+        self._raise_failure()
+
+    def cancel(self) -> None:
+        """Drop what is not committed: the run is over."""
+        self._waiting, self._size_bytes = [], 0
+        if self._committing is not None:
+            self._committing.cancel()
+
+    async def _wait_for_commit(self) -> None:
+        self._raise_failure()
+        await asyncio.wait((self._start(),))  # it goes on when the handler is cancelled
+
+    def _start(self) -> asyncio.Task[None]:
+        if self._committing is None:
+            self._committing = asyncio.create_task(self._commit_next())
+        return self._committing
+
+    async def _commit_next(self) -> None:
+        """Commit what waits now; what is added meanwhile waits for the next commit."""
+        writes, size_bytes = self._waiting, self._size_bytes
+        self._waiting, self._size_bytes = [], 0
+        try:
+            await self._commit(writes)
+        except (Exception, RunStopped) as error:  # noqa: BLE001 - raised by the next call
+            self._committing, self._failure = None, error
+            if isinstance(error, StoreUnavailableError):
+                self._waiting, self._size_bytes = [*writes, *self._waiting], size_bytes + self._size_bytes
+        else:
+            self._committing = None
+            if self._waiting:
+                self._start()
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+
+def estimate_bytes(artifact: Artifact) -> int:
+    """Estimate the size of a chunk, without encoding texts and files."""
+    return sum(map(_estimate_part, artifact.parts)) + (0 if artifact.metadata is None else len(to_json(artifact.metadata)))
+
+
+def _estimate_part(part: Part) -> int:
+    if part.text is not None:
+        return len(part.text)
+    if part.raw is not None:
+        return len(part.raw)
+    return len(part.url) if part.url is not None else len(to_json(part.data))

@@ -1,0 +1,124 @@
+"""Chunks that a handler writes without waiting for each commit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from a2a_contract.lifecycle import State
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.sqlite import SqliteStore
+from a2a_runtime.testing.agent import InProcessAgent, artifact_texts, run_agent
+
+pytestmark = pytest.mark.anyio
+
+
+async def count_up(ctx: TaskContext) -> AsyncGenerator[object, None]:
+    """Yield numbers, as many as the message says."""
+    for number in range(int(ctx.text)):
+        yield str(number)
+
+
+async def list_events(agent: InProcessAgent, text: str) -> list[str]:
+    """List the texts of the chunks of a task, and its states, in the order of its events."""
+    stored = await agent.start(text)
+    found: list[str] = []
+    for event in await agent.collect_events(stored):
+        body = json.loads(event.body)
+        if "artifactUpdate" in body:
+            found.append(body["artifactUpdate"]["artifact"]["parts"][0]["text"])
+        elif "statusUpdate" in body:
+            status = body["statusUpdate"]["status"]
+            found.append(status.get("message", {}).get("parts", [{}])[0].get("text", status["state"]))
+    return found
+
+
+async def test_each_chunk_is_an_event_of_its_own(store: Store) -> None:
+    """In the order in which they were yielded, also when many share a commit."""
+    async with run_agent(count_up, store=store) as one, asyncio.timeout(60):
+        numbers = [str(number) for number in range(150)]
+        assert await list_events(one, "150") == ["TASK_STATE_WORKING", *numbers, "TASK_STATE_COMPLETED"]
+        assert artifact_texts(await one.send("150")) == {"result": numbers}
+
+
+async def test_other_writes_wait_for_the_chunks_before_them(store: Store) -> None:
+    """A status, a result of ``once`` and a question come after the chunks before them."""
+
+    async def talk(ctx: TaskContext) -> AsyncGenerator[object, None]:
+        yield "a"
+        yield "b"
+        await ctx.status("half")
+        yield "c"
+        await ctx.once("key", lambda: asyncio.sleep(0))
+        stored = await ctx.history()
+        assert stored
+        yield "d"
+        await ctx.ask("go on?")
+        yield "e"
+
+    async with run_agent(talk, store=store) as one, asyncio.timeout(60):
+        task = await one.send("go")
+        assert artifact_texts(task) == {"result": ["a", "b", "c", "d"]}
+        done = await one.answer(task, "yes")
+        assert artifact_texts(done) == {"result": ["a", "b", "c", "d", "e"]}
+        events = [json.loads(event.body) for event in await one.collect_events(done)]
+        chunks = [each["artifactUpdate"]["artifact"]["parts"][0]["text"] for each in events if "artifactUpdate" in each]
+        assert chunks == ["a", "b", "c", "d", "a", "b", "c", "d", "e"]
+
+
+async def test_a_flushed_chunk_is_stored(store: Store) -> None:
+    """Whoever reads the task then has it."""
+    seen: list[object] = []
+
+    async def report(ctx: TaskContext) -> None:
+        async with ctx.artifact("log") as written:
+            await written.text("one")
+            await written.text("two")
+            await ctx.flush()
+            loaded = await store.load_task(ctx.scope, ctx.task_id)
+            assert loaded is not None
+            seen.append(artifact_texts(loaded.task.model))
+
+    async with run_agent(report, store=store) as one, asyncio.timeout(60):
+        await one.send("go")
+    assert seen == [{"log": ["one", "two"]}]
+
+
+async def test_a_canceled_run_keeps_what_it_has_written(store: Store) -> None:
+    """The chunks before the cancellation are stored before the end."""
+    is_waiting = asyncio.Event()
+
+    async def never_end(_ctx: TaskContext) -> AsyncGenerator[object, None]:
+        yield "a"
+        yield "b"
+        is_waiting.set()
+        await asyncio.Event().wait()
+
+    async with run_agent(never_end, store=store) as one, asyncio.timeout(60):
+        stored = await one.start("go")
+        await is_waiting.wait()
+        canceled = await one.engine.cancel(one.scope, stored.wire_id)
+        assert canceled.state is State.CANCELED
+        assert artifact_texts(canceled.task.model) == {"result": ["a", "b"]}
+
+
+async def test_a_handler_that_never_waits_gives_way_to_others(tmp_path: Path) -> None:
+    """Another task of the event loop gets its turn many times meanwhile, on a store in memory and on one that outlives its process."""
+    for store in (MemoryStore(), SqliteStore(tmp_path / "tasks.db")):
+        turns: list[int] = []
+
+        async def run_beside(one: InProcessAgent, turns: list[int]) -> None:
+            stored = await one.start("2000")
+            while one.engine.runner.running_tasks:
+                turns.append(one.engine.runner.last_seq(stored.key) or 0)
+                await asyncio.sleep(0)
+
+        async with run_agent(count_up, store=store) as one, asyncio.timeout(60):
+            await run_beside(one, turns)
+        assert len(set(turns)) > 10
