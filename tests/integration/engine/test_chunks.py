@@ -73,7 +73,7 @@ async def test_other_writes_wait_for_the_chunks_before_them(store: Store) -> Non
 
 
 async def test_a_flushed_chunk_is_stored(store: Store) -> None:
-    """Whoever reads the task then has it."""
+    """Every reader of the task then has it."""
     seen: list[object] = []
 
     async def report(ctx: TaskContext) -> None:

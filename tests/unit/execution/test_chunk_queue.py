@@ -110,7 +110,7 @@ async def test_a_drain_raises_the_error_of_its_commit() -> None:
 
 
 async def test_a_writer_that_is_cancelled_leaves_the_commit_alone() -> None:
-    """What it has put is committed all the same."""
+    """Its chunks are committed all the same."""
     commits = Commits()
     queue = ChunkQueue(commits)
     await queue.put(chunk(1))
