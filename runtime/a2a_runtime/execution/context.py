@@ -355,10 +355,7 @@ class TaskContext(Context):
         return ArtifactWriter(self._writer, name, description=description, metadata=metadata)
 
     async def flush(self) -> None:
-        """Wait until all chunks are stored, before something that depends on it.
-
-        A handler does not wait for the commit of each chunk; every other write waits for the chunks before it, and so do questions and the end.
-        """
+        """Wait until all chunks are stored; every other write, a question and the end do so by themselves."""
         await self._writer.flush()
 
     async def once(self, key: str, function: Callable[[], Awaitable[T]]) -> T:
