@@ -160,6 +160,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
         unrouted = UnroutedRequestHandler(lambda: [each.dispatcher for each in self._endpoints], app_config.exception_handlers, landing)
         app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted))
         start_last(app_config, self._lifespan)
+        if self.has_host and self.settings.tune_gc and not any(isinstance(each, GcTuningPlugin) for each in app_config.plugins):
+            start_last(app_config, _freeze_gc)
         return app_config
 
     def get_dispatcher(self, path: str) -> Dispatcher:
@@ -364,8 +366,8 @@ class GcTuningPlugin(InitPlugin):
     By default the collector visits the hundred thousand objects of the program again and again, for 20 to 40 ms each time, and finds none to free: a
     fifth of the cost of a message, and its longest delays. The runtime leaves no cycles; those of handlers are still collected, a little later.
 
-    The collector belongs to the process, so only apps of ``create_app`` are tuned by default. For another app, add the plugin after those that make
-    objects at start:
+    The collector belongs to the process, so only apps of ``create_app`` are tuned by default. In another app ``A2APlugin`` freezes the objects and
+    leaves the thresholds alone. To tune it, add the plugin after those that make objects at start:
 
         Litestar([…], plugins=[A2APlugin(agent, caller=host_user()), GcTuningPlugin()])
     """
@@ -386,10 +388,22 @@ async def _tune_gc(_app: Litestar) -> AsyncGenerator[None, None]:
         yield
         return
     thresholds = gc.get_threshold()
-    gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
+    try:
+        async with _freeze_gc(_app):
+            yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+@asynccontextmanager
+async def _freeze_gc(_app: Litestar) -> AsyncGenerator[None, None]:
+    """Freeze what is there unless it is frozen, and undo it at the end."""
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.freeze()
     try:
         yield
     finally:
-        gc.set_threshold(*thresholds)
         gc.unfreeze()
