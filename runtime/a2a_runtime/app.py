@@ -18,11 +18,12 @@ with explain_missing(__name__):
     from litestar import Litestar
 
 from a2a_runtime.agent import Agent
+from a2a_runtime.garbage_collection import GcTuningPlugin
 from a2a_runtime.heartbeat.registration import MeshConfig
 from a2a_runtime.http.middleware import ExactPathRouter, HstsMiddleware, build_cors_config
 from a2a_runtime.http.openapi_page import build_openapi_config
 from a2a_runtime.interfaces import GrpcOptions
-from a2a_runtime.plugin import A2APlugin, GcTuningPlugin
+from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project.loader import load_project
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store

@@ -1,4 +1,4 @@
-"""Litestar plugin that mounts agents, and a plugin that tunes the garbage collector.
+"""Litestar plugin that mounts agents.
 
     Litestar([…], plugins=[A2APlugin(agent, path="/agent", caller=host_user())])
 
@@ -9,11 +9,10 @@ An app may have any number of surfaces, beside its own routes and exception hand
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from a2a_runtime.importing import explain_missing
 
@@ -31,6 +30,7 @@ from a2a_runtime.auth.host import HostCaller
 from a2a_runtime.cards.extensions import METADATA_PATH
 from a2a_runtime.catalog import CATALOG_PATH
 from a2a_runtime.clock import SystemClock
+from a2a_runtime.garbage_collection import GcTuningPlugin, freeze_objects, start_last
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 from a2a_runtime.http.catalog import build_catalog_route
 from a2a_runtime.http.dispatcher import Backend, Dispatcher
@@ -67,12 +67,7 @@ if TYPE_CHECKING:
 AGENT_PATH = "/agent"
 """Path of an agent in an app of a host, which keeps its root."""
 
-LifespanManager: TypeAlias = Callable[[Litestar], AbstractAsyncContextManager[None]]
-
 LIVE_PATH, READYZ_PATH, READY_PATH, HEALTH_PATH = "/livez", "/readyz", "/ready", "/health"
-
-_GC_THRESHOLDS = 10_000, 20, 20
-"""Higher thresholds gain nearly nothing, and would keep large cyclic garbage of handlers for longer."""
 
 
 class SurfaceOptions(TypedDict, total=False):
@@ -161,7 +156,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted))
         start_last(app_config, self._lifespan)
         if self.has_host and self.settings.tune_gc and not any(isinstance(each, GcTuningPlugin) for each in app_config.plugins):
-            start_last(app_config, _freeze_gc)
+            start_last(app_config, freeze_objects)
         return app_config
 
     def get_dispatcher(self, path: str) -> Dispatcher:
@@ -345,65 +340,3 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     async def _close_ports(self) -> None:
         await asyncio.gather(*map(self._close_port, self.surfaces))
-
-
-def start_last(app_config: AppConfig, manager: LifespanManager) -> None:
-    """Add a lifespan that starts after those of all plugins, also of plugins behind this one, and stops before them."""
-    managers = app_config.lifespan
-
-    @asynccontextmanager
-    async def append(_app: Litestar) -> AsyncGenerator[None, None]:
-        if manager not in managers:  # an app may be started twice
-            managers.append(manager)  # the app is just walking through this list
-        yield
-
-    managers.append(append)
-
-
-class GcTuningPlugin(InitPlugin):
-    """Freezes the objects of the program at start, and lets Python's garbage collector run less often.
-
-    By default the collector visits the hundred thousand objects of the program again and again, for 20 to 40 ms each time, and finds none to free: a
-    fifth of the cost of a message, and its longest delays. The runtime leaves no cycles; those of handlers are still collected, a little later.
-
-    The collector belongs to the process, so only apps of ``create_app`` are tuned by default. In another app ``A2APlugin`` freezes the objects and
-    leaves the thresholds alone. To tune it, add the plugin after those that make objects at start:
-
-        Litestar([…], plugins=[A2APlugin(agent, caller=host_user()), GcTuningPlugin()])
-    """
-
-    def on_app_init(self, app_config: AppConfig) -> AppConfig:
-        """Tune the collector in the last lifespan of the app."""
-        start_last(app_config, _tune_gc)
-        return app_config
-
-
-@asynccontextmanager
-async def _tune_gc(_app: Litestar) -> AsyncGenerator[None, None]:
-    """Freeze what is there, and undo it at the end: garbage among it is found then, also where apps come and go in one process.
-
-    There is no collection first: it would take 20 ms of the start, and finds next to nothing.
-    """
-    if gc.get_freeze_count():  # tuned already: by the process, or by another app in it
-        yield
-        return
-    thresholds = gc.get_threshold()
-    gc.set_threshold(*_GC_THRESHOLDS)
-    try:
-        async with _freeze_gc(_app):
-            yield
-    finally:
-        gc.set_threshold(*thresholds)
-
-
-@asynccontextmanager
-async def _freeze_gc(_app: Litestar) -> AsyncGenerator[None, None]:
-    """Freeze what is there unless it is frozen, and undo it at the end."""
-    if gc.get_freeze_count():
-        yield
-        return
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
