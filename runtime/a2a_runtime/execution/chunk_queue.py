@@ -62,6 +62,7 @@ class ChunkQueue:
     def _start(self) -> asyncio.Task[None]:
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_next())
+            self._committing.add_done_callback(self._on_committed)
         return self._committing
 
     async def _commit_next(self) -> None:
@@ -71,13 +72,15 @@ class ChunkQueue:
         try:
             await self._commit(writes)
         except (Exception, RunStopped) as error:  # noqa: BLE001 - raised by the next call
-            self._committing, self._failure = None, error
+            self._failure = error
             if isinstance(error, StoreUnavailableError):
                 self._waiting, self._size_bytes = [*writes, *self._waiting], size_bytes + self._size_bytes
-        else:
-            self._committing = None
-            if self._waiting:
-                self._start()
+
+    def _on_committed(self, task: asyncio.Task[None]) -> None:
+        """Begin the next commit, however this one has ended, also one that was cancelled before it began."""
+        self._committing = None
+        if self._waiting and self._failure is None and not task.cancelled():
+            self._start()
 
     def _raise_failure(self) -> None:
         failure, self._failure = self._failure, None

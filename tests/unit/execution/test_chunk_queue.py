@@ -136,6 +136,23 @@ async def test_a_run_that_is_over_drops_its_chunks() -> None:
     assert commits.committed == []
 
 
+@pytest.mark.parametrize("has_begun", [False, True])
+async def test_a_drain_ends_with_the_run(has_begun: bool) -> None:  # noqa: FBT001 - a row of a table
+    """Also if the commit that it waits for is dropped before it has begun, and one that comes later finds nothing."""
+    commits = Commits()
+    queue = ChunkQueue(commits)
+    await queue.put(chunk(1))
+    if has_begun:
+        await settle()
+    draining = asyncio.create_task(queue.drain())
+    await asyncio.sleep(0)
+    queue.cancel()
+    async with asyncio.timeout(30):
+        await draining
+        await queue.drain()
+    assert commits.committed == []
+
+
 def test_sizes_are_estimated_for_all_parts() -> None:
     """Texts and files by their length, data by its JSON."""
     parts = [Part(text="four"), Part(raw=b"123"), Part(url="http://x"), Part(data={"a": 1})]
