@@ -11,6 +11,9 @@ from litestar import Litestar
 from litestar.config.app import AppConfig
 from litestar.plugins import InitPlugin
 
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# Litestar's own types leave the parameters of its lifespans open.
+
 LifespanManager: TypeAlias = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 _GC_THRESHOLDS = 10_000, 20, 20
