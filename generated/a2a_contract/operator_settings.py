@@ -59,7 +59,7 @@ class OperatorSettings:
     stream_buffer_events: int = 512
     """Number of latest events that are kept in memory for each followed task."""
     tune_gc: bool = True
-    """Freeze Python's garbage collector at start and run it less often; for apps of ``create_app``."""
+    """Freeze Python's garbage collector at start; in apps of ``create_app`` also run it less often."""
     outbound_hosts: tuple[str, ...] = ()
     """The only hosts for webhooks and files, ``*.example.com`` for all below it; empty: every public host."""
     outbound_networks: tuple[str, ...] = ()
