@@ -67,7 +67,7 @@ class PageCall:
 
 
 def parse_request(operation: Operation, given: object) -> WireModel:
-    """Parse a canonical request; a message gets an id and its role if it has none."""
+    """Parse a canonical request; a message gets an id and its role if it has none, and waits unless it says otherwise."""
     binding = METHODS[CANONICAL.name][operation.calls[CANONICAL.name].method or ""]
     if not is_json_object(given):
         raise InvalidParamsError(fields=(("request", "not an object"),))
@@ -132,7 +132,10 @@ def _complete(operation: Operation, given: Mapping[str, object]) -> Mapping[str,
     message = given.get("message")
     if operation not in _SENDS or not is_json_object(message):
         return given
-    return {**given, "message": {"messageId": str(uuid4()), "role": Role.USER.value, **message}}
+    configuration = given.get("configuration", {})
+    if is_json_object(configuration):  # agents of 0.3 do not agree on what is meant by none
+        configuration = {"returnImmediately": False, **configuration}
+    return {**given, "message": {"messageId": str(uuid4()), "role": Role.USER.value, **message}, "configuration": configuration}
 
 
 def _build_key(call: PageCall) -> str | None:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
 from integration.explorer.explorer_page import ExplorerPage, find_text
 from integration.outcome_agent import build_test_agent, serve_on_socket
+from litestar import Litestar
+from litestar.connection import ASGIConnection
+from litestar.exceptions import NotAuthorizedException
+from litestar.middleware import AbstractAuthenticationMiddleware, AuthenticationResult, DefineMiddleware
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.auth.authentication import Identity
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
 from a2a_runtime.auth.gate import AuthGate, PresenceGate
+from a2a_runtime.auth.host import host_user
+from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 
@@ -169,3 +176,28 @@ def test_off() -> None:
         page = http.get("/", headers=BROWSER)
         assert (page.status_code, "explorer" in page.text, "<script>" in page.text, "<b>" in page.text) == (200, False, False, False)
         assert http.get("/").status_code == 404
+
+
+class KnownUsers(AbstractAuthenticationMiddleware):
+    """Authentication of a host, by a cookie."""
+
+    async def authenticate_request(self, connection: ASGIConnection[Any, Any, Any, Any]) -> AuthenticationResult:
+        """Let those with the cookie in."""
+        if connection.cookies.get("user") != "ada":
+            raise NotAuthorizedException
+        return AuthenticationResult(user="ada", auth=None)
+
+
+def test_an_app_that_authenticates_its_users() -> None:
+    """Only the page is free there; a user is known to the agents by the cookie that the browser sends."""
+    agent = Agent("hosted", "Says who asks.")
+    agent.add("who", lambda ctx: ctx.caller.subject)
+    plugin = A2APlugin(agent, caller=host_user(), settings=Settings(explorer=True), store="memory")
+    with serve_on_socket(Litestar(plugins=[plugin], middleware=[DefineMiddleware(KnownUsers)])) as http:
+        assert http.get("/explorer/").status_code == 200
+        assert http.get("/explorer/api/agents", headers={"x-a2a-explorer": ""}).status_code == 401
+        page = ExplorerPage(http, "agent", {"x-a2a-explorer": "", "cookie": "user=ada"})
+        assert [each["name"] for each in page.get("agents").json()["agents"]] == ["hosted"]
+        sent = page.send("hi")
+        assert find_text(sent["result"]) == "ada"
+        assert ["cookie", "user=ada"] not in sent["exchanges"][0]["requestHeaders"]
