@@ -85,7 +85,8 @@ function buildRequest(form) {
   if (form.contextId) message.contextId = form.contextId;
   if (form.taskId) message.taskId = form.taskId;
   const request = { message };
-  if (form.mode === "immediate") request.configuration = { returnImmediately: true };
+  // Said in either case: some agents of 0.3 do not wait unless they are told to.
+  if (form.mode !== "streaming") request.configuration = { returnImmediately: form.mode === "immediate" };
   const selection = findExtension(SKILL_SELECTION);
   const isNamed = form.skill.id !== null && (selection !== null || form.skill.typed);
   const all = { ...metadata, ...(isNamed ? { [selection?.params?.member ?? "skillId"]: form.skill.id } : {}) };
