@@ -16,6 +16,8 @@ from a2a_runtime.importing import explain_missing
 if TYPE_CHECKING:
     from litestar import Litestar
 
+    from a2a_runtime.sources import SkillSource
+
 FOLDER, SERVERS = "extensions_dir", "mcp"
 _FLAGS = {FOLDER: "--extensions-dir", SERVERS: "--mcp"}
 _SERVED = ("name", "description", "version", "push_notifications", "watch")
@@ -67,42 +69,56 @@ def build_app(options: dict[str, Any]) -> Litestar:
 
 def build_servers_app(options: dict[str, Any]) -> Litestar:
     """Build the app of an agent with the tools of MCP servers; these are started with it."""
-    if missing := ", ".join(name for name in options["mcp_env"] if name not in os.environ):
-        raise InvalidConfigurationError(f"--mcp-env: {missing} is not set in this environment; set it, or remove the option")
     from a2a_runtime.agent import Agent, Capabilities  # noqa: PLC0415 - other apps do not need it
     from a2a_runtime.app import create_app  # noqa: PLC0415 - as above
-    from a2a_runtime.bridges.mcp.source import McpSource, is_url  # noqa: PLC0415 - an extra
 
-    env = {name: os.environ[name] for name in options["mcp_env"]}
-    try:
-        sources = [McpSource(server) if is_url(server) or not env else McpSource(server, env=env) for server in options[SERVERS]]
-    except ValueError as error:
-        raise InvalidConfigurationError(f"--mcp: {error}") from error
+    sources = [build_server_source(server, options["mcp_env"]) for server in options[SERVERS]]
     capabilities = Capabilities(push_notifications=options["push_notifications"])
     name, version = options["name"] or "mcp-agent", options["version"] or "0.0.0"
     return create_app(Agent(name, options["description"] or "", version, sources=sources, capabilities=capabilities))
 
 
-def build_extensions_app(options: dict[str, Any]) -> Litestar:
-    """Find the modules in a folder, and build the app of their agent."""
-    folder = Path(options[FOLDER])
+def build_server_source(server: str, variables: Sequence[str]) -> SkillSource:
+    """Build the source of the tools of an MCP server, whose command gets variables of this environment."""
+    if missing := ", ".join(name for name in variables if name not in os.environ):
+        raise InvalidConfigurationError(f"--mcp-env: {missing} is not set in this environment; set it, or remove the option")
+    with explain_missing("MCP servers", "mcp"):
+        from a2a_runtime.bridges.mcp.source import McpSource, is_url  # noqa: PLC0415 - an extra
+
+    env = {name: os.environ[name] for name in variables}
+    try:
+        return McpSource(server) if is_url(server) or not env else McpSource(server, env=env)
+    except ValueError as error:
+        raise InvalidConfigurationError(f"--mcp: {error}") from error
+
+
+def find_modules(folder: Path) -> Any:  # noqa: ANN401 - of a library that is an extra
+    """Find the apcore modules of a folder, as a registry; modules and their registry may raise anything."""
     if not folder.is_dir():
         raise InvalidConfigurationError(f"Extensions directory not found: {folder}")
-    if bool(options["auth_type"]) != bool(options["auth_issuer"]):
-        raise InvalidConfigurationError("--auth-type: needs the issuer of the tokens; give --auth-type bearer and --auth-issuer URL")
     with explain_missing("--extensions-dir", "apcore"):
         apcore: Any = import_module("apcore")
-        from a2a_runtime.bridges.apcore.auth import JWTAuthenticator  # noqa: PLC0415 - an extra, which other apps do not need
-        from a2a_runtime.bridges.apcore.server import DEFAULT_NAME, async_serve  # noqa: PLC0415 - as above
+    try:
+        registry = apcore.Registry(extensions_dir=str(folder))
+        registry.discover()
+    except Exception as error:
+        raise report_import_error(str(folder), error) from error
+    return registry
+
+
+def build_extensions_app(options: dict[str, Any]) -> Litestar:
+    """Find the modules in a folder, and build the app of their agent."""
+    if bool(options["auth_type"]) != bool(options["auth_issuer"]):
+        raise InvalidConfigurationError("--auth-type: needs the issuer of the tokens; give --auth-type bearer and --auth-issuer URL")
+    registry = find_modules(Path(options[FOLDER]))
+    from a2a_runtime.bridges.apcore.auth import JWTAuthenticator  # noqa: PLC0415 - an extra, which other apps do not need
+    from a2a_runtime.bridges.apcore.server import DEFAULT_NAME, async_serve  # noqa: PLC0415 - as above
+
     served = {name: options[name] for name in _SERVED if options[name]}
     try:
         if options["auth_issuer"]:
             audience = options["auth_audience"] or options["name"] or DEFAULT_NAME
             served["auth"] = JWTAuthenticator(issuer=options["auth_issuer"], audience=audience)
-        registry = apcore.Registry(extensions_dir=str(folder))
-        registry.discover()
         return async_serve(registry, **served).litestar
     except ValueError as error:
         raise InvalidConfigurationError(f"--extensions-dir: {error}") from error
-    except Exception as error:  # the edge of a command: modules and their registry may raise anything
-        raise report_import_error(str(folder), error) from error

@@ -54,12 +54,16 @@ Exit codes: 0 success, 1 the files are stale, 2 usage error or a source that can
 @click.pass_context
 def command(context: click.Context, agent: str, output: Path, *, check: bool) -> None:
     """Write the schemas of an agent's typed functions, and those of its sources, to files."""
-    found = _import_agent(agent)
-    files = {output / name: text for name, text in render_contract(found, _read_skills(found)).items()}
+    write_contract(context, _import_agent(agent), output, f"a2a-gen schema {agent}", check=check)
+
+
+def write_contract(context: click.Context, agent: Agent, output: Path, words: str, *, check: bool) -> None:
+    """Write the contract of an agent to a folder, or compare it; ``words`` are the command to run again."""
+    files = {output / name: text for name, text in render_contract(agent, _read_skills(agent)).items()}
     stale = [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if check:
         for path in stale:
-            click.echo(f"{path}: stale; run a2a-gen schema {agent} -o {output}", err=True)
+            click.echo(f"{path}: stale; run {words} -o {output}", err=True)
         context.exit(_EXIT_STALE if stale else 0)
     project = output / PROJECT_FILE
     if project.is_file() and not project.read_text(encoding="utf-8").startswith(MARK):

@@ -1,0 +1,67 @@
+"""``a2a-gen pull``: the contract of a source of skills, as a project, for typed clients and the compatibility check.
+
+A source is a folder of apcore modules, an MCP server, or an object in Python. It is opened once and asked for what it offers now.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from a2a_runtime.agent import Agent
+from a2a_runtime.commands.extensions import build_server_source, find_modules
+from a2a_runtime.commands.schema import write_contract
+from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
+from a2a_runtime.sources import SkillSource
+
+_ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_EXAMPLES = """\b
+Examples:
+  a2a-gen pull ./extensions                        a folder of apcore modules
+  a2a-gen pull https://tools.example/mcp           an MCP server over HTTP
+  a2a-gen pull "python -m tools"                   an MCP server that this command starts
+  a2a-gen pull app:source -o contract --check      for CI: exit 1 if the files are stale
+  cd contract && a2a-gen build                     a typed client in Python
+
+\b
+Exit codes: 0 success, 1 the files are stale or a configuration cannot be used, 2 usage error or a source that cannot be read."""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("source")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("contract"), show_default=True, help="Folder to write."
+)
+@click.option("--name", help="Name of the agent in a2a.toml. [default: from the source]")
+@click.option(
+    "--mcp-env", multiple=True, metavar="NAME", help="Variable of this environment that the command of an MCP server gets; may be repeated."
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is missing or differs.")
+@click.pass_context
+def command(context: click.Context, source: str, output: Path, name: str | None, mcp_env: tuple[str, ...], *, check: bool) -> None:
+    """Write the skills of a SOURCE and their schemas to a2a.toml and files: a folder, URL, command, or module:attribute."""
+    agent = _build_agent(source, name, mcp_env)
+    write_contract(context, agent, output, f"a2a-gen pull {shlex.quote(source)}", check=check)
+
+
+def _build_agent(source: str, name: str | None, variables: tuple[str, ...]) -> Agent:
+    """Build the agent that has the skills of a source, and nothing else."""
+    if Path(source).is_dir():
+        registry = find_modules(Path(source))
+        with explain_missing("a2a-gen pull", "apcore"):
+            from a2a_runtime.bridges.apcore import ApcoreSource  # noqa: PLC0415 - an extra
+        return Agent(name or Path(source).resolve().name, sources=[ApcoreSource(registry)])
+    if not _ATTRIBUTE.fullmatch(source):
+        return Agent(name or "mcp-agent", sources=[build_server_source(source, variables)])
+    sys.path.insert(0, str(Path.cwd()))  # as Python does for the folder of a script
+    try:
+        found = import_from_string(source)
+    except ImportFromStringError as error:
+        raise click.UsageError(f"{source}: {error}") from error
+    if not isinstance(found, SkillSource):
+        raise click.UsageError(f"{source}: not a source of skills; name a SkillSource, or run a2a-gen schema for an agent")
+    return Agent(name or source.partition(":")[2], sources=[found])
