@@ -211,7 +211,8 @@ class TaskRun:
             text = (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED
             await self._apply_outcome(self._stop_outcome() or self._retry_outcome() or RunOutcome(State.FAILED, self.context.reply(text)))
         finally:
-            self.writer.discard_chunks()
+            if self.writer.has_chunks:
+                self.writer.discard_chunks()
 
     async def _determine_outcome(self, outcome: RunOutcome | None) -> RunOutcome:
         """Call the handler, unless there is an outcome or a stop request before it."""

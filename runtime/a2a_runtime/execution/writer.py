@@ -55,6 +55,7 @@ class TaskWriter:
         self._is_revoked = False
         self._chunk_count = 0
         self._chunks: ChunkQueue | None = None
+        self.has_chunks = False
         self._usage: Usage | None = None
         """The sum that is not in the store yet."""
         self._stored_usage: Usage | None = None
@@ -104,7 +105,7 @@ class TaskWriter:
         if not self.is_open or self._is_revoked:
             raise RunStopped
         if self._chunks is None:
-            self._chunks = ChunkQueue(self._commit_chunks)
+            self._chunks, self.has_chunks = ChunkQueue(self._commit_chunks), True
         await self._chunks.put(self._build_artifact_write(artifact, last_chunk=last_chunk))
 
     async def _commit_chunks(self, chunks: Sequence[ArtifactWrite]) -> None:
@@ -145,12 +146,14 @@ class TaskWriter:
 
     async def release(self, deferral: Deferral | None = None, records: Sequence[ReplayRecord] = ()) -> None:
         """Release the task in its state, for another process, a worker or the next start, and close the writer."""
-        await self._flush_before_end(for_ever=False)
+        if self.has_chunks:
+            await self._flush_before_end(for_ever=False)
         await self._commit(TaskChange(epoch=self._epoch, release_claim=True, deferral=deferral, records=records), by_handler=False)
 
     async def finish(self, state: State, message: Message | None, artifact: Artifact | None = None) -> None:
         """End the task and close the writer. Retries for as long as the store is unavailable: an end that is not stored is no end."""
-        await self._flush_before_end(for_ever=True)
+        if self.has_chunks:
+            await self._flush_before_end(for_ever=True)
         artifacts = () if artifact is None else (self._build_artifact_write(artifact, last_chunk=True),)
         messages = () if message is None or state is not State.COMPLETED else (message,)
         change = TaskChange(state=state, status_message=message, artifacts=artifacts, messages=messages, epoch=self._epoch)

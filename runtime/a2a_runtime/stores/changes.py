@@ -179,7 +179,7 @@ def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
         body = fragments.encode_artifact(write.artifact.artifact_id, (chunk,))
         chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, chunk, body))
         events.append((fragments.encode_artifact_event(ids, body, append=write.append, last_chunk=write.last_chunk), None))
-    if len(chunks) > 1:
+    if change.is_batch:
         chunks = _join_rows(chunks)
     status = None
     if change.state is not None:
