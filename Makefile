@@ -62,6 +62,7 @@ check: .venv/.installed ## lint, types, import directions, lines of code, and th
 	PYTHONPATH=tests $(BIN)/python tests/style/explorer_page.py --check
 	$(BIN)/python tests/conformance/requirements.py --check
 	@if git rev-parse --quiet --verify origin/main >/dev/null; then set -x; $(BIN)/a2a-gen check --against origin/main; else set -x; $(BIN)/a2a-gen check; fi
+	@if git rev-parse --quiet --verify origin/main >/dev/null; then set -x; for each in project settings; do $(BIN)/a2a-gen diff schema/meta/$$each.schema.json --against origin/main --plain --role read || exit 1; done; fi
 
 docs: .venv/.installed ## build the documentation site, with search and references, in .venv/site/html
 	@$(BIN)/python tests/peers/environments.py docs-site >/dev/null

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,18 @@ def test_a_lease_lasts_for_some_renewals(environment: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"A2A_LEASE_DURATION to at least three times A2A_LEASE_RENEW_INTERVAL"):
         Settings.from_environment(environment)
     assert Settings.from_environment({"A2A_LEASE_RENEW_INTERVAL": "5", "A2A_LEASE_DURATION": "15"}).lease_duration == 15
+
+
+@pytest.mark.parametrize("name", ["doctor", "serve", "worker"])
+def test_the_schema_says_which_settings_are_options(name: str) -> None:
+    """A command has an option for each setting that its schema marks, with its values and description, and none for another."""
+    command = importlib.import_module(f"a2a_runtime.commands.{name}").command
+    marked = {setting: facts for setting, facts in list_settings().items() if name in facts.get("x-a2a-option", ())}
+    options = {each.name: each for each in command.params if each.name in list_settings()}
+    assert {"store", "log_level"} <= marked.keys() == options.keys()
+    for setting, facts in marked.items():
+        assert facts["description"].replace("`", "").rstrip(".") in options[setting].help
+        assert list(getattr(options[setting].type, "choices", ())) == facts.get("enum", [])
 
 
 def test_settings_show_no_secret() -> None:

@@ -37,7 +37,7 @@ _COLORS = {FindingLevel.OK: "green", FindingLevel.WARNING: "yellow", FindingLeve
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("app", default=PROJECT_APP)
-@process_options
+@process_options("doctor")
 @click.option("--url", "urls", multiple=True, help="Public address of an agent, to read its card there. [default: the configured address]")
 @click.option("--offline", is_flag=True, help="Do not read cards.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")

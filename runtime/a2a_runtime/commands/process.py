@@ -5,25 +5,24 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 import click
 
 from a2a_runtime.commands.startup import InvalidConfigurationError, report_import_error
 from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
-from a2a_runtime.logs import JSON_FORMAT, TEXT_FORMAT, configure_logging, request_log
+from a2a_runtime.logs import configure_logging, request_log
 from a2a_runtime.project.loader import ProjectConfigError
-from a2a_runtime.settings import FILE_SUFFIX, is_secret, read_setting, to_variable
+from a2a_runtime.settings import FILE_SUFFIX, is_secret, list_settings, read_setting, to_variable
 
 PROJECT_APP = "a2a_runtime.app:app"
 """App of the project in the working directory."""
 
-_LEVELS = ("debug", "info", "warning", "error")
-_FORMATS = (TEXT_FORMAT, JSON_FORMAT)
+_Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 _FILE = click.Path(exists=True, dir_okay=False)
 
 
@@ -66,37 +65,48 @@ _OPTIONS = (
         help="Log the operation of every call, and the end of every task.",
     ),
     click.option("--env-file", type=_FILE, expose_value=False, is_eager=True, callback=_read_env_file, help="File of environment variables."),
-    click.option(
-        "--store",
-        expose_value=False,
-        callback=override_setting,
-        help="URL of the store, instead of A2A_STORE and a2a.toml; code may set another.",
-    ),
-    click.option(
-        "--log-level", type=click.Choice(_LEVELS), expose_value=False, callback=override_setting, help="Lowest level of logs. [default: info]"
-    ),
-    click.option(
-        "--log-format", type=click.Choice(_FORMATS), expose_value=False, callback=override_setting, help="Form of a line of the log. [default: text]"
-    ),
 )
 
 
-def process_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a process; they take effect by themselves, as settings of the environment."""
+def _iter_setting_options(command: str) -> Iterator[_Decorator]:
+    """Make an option of every setting whose schema names the command; the help is the description of the setting."""
+    for name, facts in list_settings().items():
+        if command not in facts.get("x-a2a-option", ()):
+            continue
+        word, default = name.replace("_", "-"), facts["default"]
+        is_switch = facts["type"] == "boolean"
+        shown = ("on" if default else "off") if is_switch else default
+        text = f"{facts['description'].replace('`', '').removesuffix('.')}; instead of {to_variable(name)}."
+        yield click.option(
+            f"--{word}/--no-{word}" if is_switch else f"--{word}",
+            type=bool if is_switch else click.Choice(facts["enum"]) if "enum" in facts else str,
+            default=None,
+            expose_value=False,
+            callback=override_setting,
+            help=f"{text} [default: {shown}]" if shown else text,
+        )
 
-    @wraps(command)
-    def run(*args: Any, **options: Any) -> None:  # noqa: ANN401 - passed on
-        try:
-            level, log_format = (str(read_setting(os.environ, name)) for name in ("log_level", "log_format"))
-        except ValueError as error:
-            raise InvalidConfigurationError(str(error)) from error
-        configure_logging(level, log_format)
-        command(*args, **options)
 
-    decorated: Callable[..., None] = run
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+def process_options(name: str) -> _Decorator:
+    """Add the options of a process, and those of the settings that the command has; they take effect by themselves, in the environment."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(*args: Any, **values: Any) -> None:  # noqa: ANN401 - passed on
+            try:
+                level, log_format = (str(read_setting(os.environ, name)) for name in ("log_level", "log_format"))
+            except ValueError as error:
+                raise InvalidConfigurationError(str(error)) from error
+            configure_logging(level, log_format)
+            command(*args, **values)
+
+        decorated: Callable[..., None] = run
+        options: list[_Decorator] = [*_OPTIONS, *_iter_setting_options(name)]
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
 
 
 def load_app(name: str) -> Any:  # noqa: ANN401 - any object that a command can use

@@ -20,7 +20,7 @@ with explain_missing("a2a-gen serve", "serve"):
     from litestar import Litestar
 
 from a2a_runtime.commands.extensions import build_app, extension_options, take_extension_options
-from a2a_runtime.commands.process import PROJECT_APP, load_app, override_setting, process_options
+from a2a_runtime.commands.process import PROJECT_APP, load_app, process_options
 from a2a_runtime.commands.settings_report import describe_settings
 from a2a_runtime.commands.startup import InvalidConfigurationError, check_port, report_start_error
 from a2a_runtime.commands.supervisor import InheritedFiles, Supervisor, build_command
@@ -74,14 +74,7 @@ Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
 @click.option("--ssl-certfile", type=_FILE, help="Certificate of the server, for TLS; --ssl-keyfile has its key.")
 @click.option("--ssl-keyfile", type=_FILE, help="Private key of the certificate. [default: in the same file]")
 @click.option("--ssl-ca-certs", type=_FILE, help="Authorities of client certificates, which [auth.*] of kind mutual-tls then admits.")
-@process_options
-@click.option(
-    "--grpc",
-    expose_value=False,
-    callback=override_setting,
-    help="Address for gRPC, e.g. 127.0.0.1:50051, instead of A2A_GRPC and a2a.toml.",
-)
-@click.option("--access-log/--no-access-log", default=None, expose_value=False, callback=override_setting, help="Log every request. [default: on]")
+@process_options("serve")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Server processes on the port; several need a Postgres store.")
 @click.option("--reload", is_flag=True, help="Start again when code or configuration below this folder changes; for development.")
 @extension_options

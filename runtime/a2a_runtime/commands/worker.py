@@ -52,7 +52,7 @@ class WorkerConfig:
 @click.option("--concurrency", default=16, show_default=True, type=click.IntRange(1), help="Runs at once, of queues without a number of their own.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of the probes.")
 @click.option("--port", default=None, type=click.IntRange(0, 65535), help="Port of the probes /livez and /ready. [default: none]")
-@process_options
+@process_options("worker")
 def command(app: str, queues: tuple[str, ...], concurrency: int, host: str, port: int | None) -> None:
     """Run the skills of an agent that are placed on workers, until it is stopped.
 

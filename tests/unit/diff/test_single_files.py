@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.diff.sides import Run, git
+from unit.diff.sides import ROOT, Run, git
 
 
 @pytest.mark.parametrize("suffix", ["json", "yaml"])
@@ -87,3 +87,22 @@ def test_nullable_is_noted(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "order.json:1" in notes
     assert "nullable has no effect" in notes
+
+
+@pytest.mark.parametrize(
+    ("name", "removed"),
+    [("project", ("$defs", "AgentTable", "properties", "icon_url")), ("settings", ("properties", "cleanup_interval"))],
+    ids=["a key of a2a.toml", "a setting"],
+)
+def test_a_key_that_the_project_no_longer_reads_is_a_break(run: Run, tmp_path: Path, name: str, removed: tuple[str, ...]) -> None:
+    """The schemas of configurations have a comparison of their own in `make check`: as plain schemas that are read."""
+    file = ROOT / "schema" / "meta" / f"{name}.schema.json"
+    schema = json.loads(file.read_bytes())
+    holder = schema
+    for step in removed[:-1]:
+        holder = holder[step]
+    del holder[removed[-1]]
+    (tmp_path / file.name).write_text(json.dumps(schema))
+    code, output, _ = run("diff", file, tmp_path / file.name, "--plain", "--role", "read")
+    assert (code, removed[-1] in output) == (1, True), output
+    assert run("diff", file, file, "--plain", "--role", "read")[0] == 0
