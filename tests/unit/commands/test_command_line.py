@@ -112,18 +112,40 @@ def test_every_command_reports_errors_in_one_way(
     assert "Traceback" not in output
 
 
-@pytest.mark.parametrize(("words", "code"), [("build", 2), ("check", 2), ("lint", 1), ("serve --check", 1)])
-def test_an_invalid_project_file_has_the_exit_code_of_its_reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, code: int
+JWT = 'kind = "jwt"\nissuer = "https://a.example"\naudience = "b"\n'
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ('kind = "jwtt"', "toml:6.*unknown kind 'jwtt'(.|\n)*use one of jwt, api-keys, basic, mutual-tls"),
+        (f'{JWT}discover = true\nisuer = "c"', r"toml:10.*unknown setting(.|\n)*did you mean issuer\?"),
+        (JWT, "toml:5.*the source of keys is not clear(.|\n)*set one of discover, keys, "),
+    ],
+    ids=["unknown kind", "misspelt key", "no source of keys"],
+)
+def test_an_invalid_project_file_is_refused_by_each_of_its_readers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], entry: str, problem: str
 ) -> None:
-    """Operators get 1 for a configuration, pipelines get 2 for unusable input, as docs/exit-codes.md says; the sentence is the same."""
-    settings = '[agent]\nname = "a"\ndescription = "b"\nversion = "1"\n[auth.staff]\nkind = "jwtt"\n[outputs]\npackage = "a.contract"\n'
+    """The sentence is the same; operators get 1 for a configuration, pipelines get 2 for unusable input, as docs/exit-codes.md says."""
+    settings = f'[agent]\nname = "a"\ndescription = "b"\nversion = "1"\n[auth.staff]\n{entry}\n[outputs]\npackage = "a.contract"\n'
     (tmp_path / "a2a.toml").write_text(settings)
     monkeypatch.chdir(tmp_path)
-    assert main(words.split()) == code
-    output = capsys.readouterr().err
-    assert re.search(r"a2a.toml:6.*unknown kind 'jwtt'", output), output
-    assert "use one of jwt, api-keys, basic, mutual-tls" in output
+    for words, code in (("build", 2), ("check", 2), ("lint", 1), ("serve --check", 1)):
+        assert main(words.split()) == code, words
+        output = capsys.readouterr().err
+        assert re.search(problem, output), (words, output)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [("bild", "'build'"), ("build --chekc", "'--check'"), ("serve --log-levle debug", "'--log-level'")],
+    ids=["command", "option", "option of a setting"],
+)
+def test_a_misspelt_word_is_corrected(capsys: pytest.CaptureFixture[str], words: str, meant: str) -> None:
+    """Commands and options that do not exist name those that were meant."""
+    assert main(words.split()) in {1, 2}
+    assert re.search(f"Did you mean.*{meant}", capsys.readouterr().err)
 
 
 def test_a_lock_that_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
