@@ -75,7 +75,7 @@ def _iter_setting_options(command: str) -> Iterator[_Decorator]:
             continue
         word, default = name.replace("_", "-"), facts["default"]
         is_switch = facts["type"] == "boolean"
-        shown = ("on" if default else "off") if is_switch else default
+        default_text = ("on" if default else "off") if is_switch else default
         text = f"{facts['description'].replace('`', '').removesuffix('.')}; instead of {to_variable(name)}."
         yield click.option(
             f"--{word}/--no-{word}" if is_switch else f"--{word}",
@@ -83,7 +83,7 @@ def _iter_setting_options(command: str) -> Iterator[_Decorator]:
             default=None,
             expose_value=False,
             callback=override_setting,
-            help=f"{text} [default: {shown}]" if shown else text,
+            help=f"{text} [default: {default_text}]" if default_text else text,
         )
 
 
