@@ -184,6 +184,7 @@ def _generate_contract(project: Project, reusable: Lock | None) -> tuple[Files, 
     if reusable:
         dialects = {family.dialect for family in loaded.contract.families}
         unchanged = find_unchanged_dialects(reusable, new, dialects, project.options["schema"])
+        unchanged -= {each.name for each in loaded.contract.dialects if each.extends is not None and each.extends not in unchanged}
         loaded = replace(loaded, reused_models=read_reusable_models(reusable, project.out, project.root, unchanged))
     return _run_emitters(loaded), new, problems
 

@@ -2,44 +2,33 @@
 """The dialects of the protocol, and the headers by which clients select one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from .rows import Dialect, Parameter, Profile
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A later patch of a version: the gRPC statuses of errors of capabilities that differ, and the usual media type over HTTP+JSON."""
-
-    name: str
-    statuses: tuple[tuple[str, str], ...]
-    media_type: str
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """A dialect of the protocol; ``form_of`` names the dialect whose version and paths it shares, ``error_body`` the format of errors over HTTP+JSON."""
-
-    name: str
-    title: str
-    version: str | None
-    form_of: str | None
-    jsonrpc: bool
-    http_prefixes: tuple[str, ...]
-    media_types: tuple[str, ...]
-    error_body: str
-    card_paths: tuple[str, ...]
-    stream_errors_as_events: bool = False
-    """True if a streaming call over JSON-RPC that fails before its first event is answered by an event stream with the error."""
-    profiles: tuple[Profile, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A value that a client sends beside its request, in any of several headers or query parameters."""
-
-    headers: tuple[str, ...]
-    description: str
-
+__all__ = [
+    "CALLER_TIMEOUT",
+    "CANONICAL",
+    "CHAIN_AGENTS",
+    "CHAIN_DEPTH",
+    "DIALECTS",
+    "EXTENSIONS",
+    "MESH",
+    "NOTIFICATION_TOKEN",
+    "ON_DISCONNECT",
+    "REQUEST_ID",
+    "RESERVED_TENANTS",
+    "TRACE_PARENT",
+    "TRACE_STATE",
+    "V0_3",
+    "V0_3_PROTO",
+    "V1_0",
+    "V1_1_DRAFT",
+    "VERSION",
+    "Dialect",
+    "Parameter",
+    "Profile",
+]
 
 V1_0 = Dialect(
     name="v1_0",
@@ -54,6 +43,21 @@ V1_0 = Dialect(
     profiles=(Profile("1.0.1", (("UNIMPLEMENTED", "FAILED_PRECONDITION"),), "application/a2a+json"),),
 )
 """The canonical form: ProtoJSON of lf.a2a.v1."""
+
+V1_1_DRAFT = Dialect(
+    name="v1_1_draft",
+    title="A2A 1.1 draft",
+    version="1.1",
+    form_of=None,
+    jsonrpc=True,
+    http_prefixes=("", "/{tenant}"),
+    media_types=("application/json", "application/a2a+json"),
+    error_body="status",
+    card_paths=("/.well-known/agent-card.json",),
+    bases=("v1_0",),
+    is_draft=True,
+)
+"""The next version as it is written: 1.0 with numbered changes, long polls and a timeline."""
 
 V0_3 = Dialect(
     name="v0_3",
@@ -118,6 +122,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
         each.name: each
         for each in (
             V1_0,
+            V1_1_DRAFT,
             V0_3,
             V0_3_PROTO,
             MESH,

@@ -24,6 +24,7 @@ A2AError
         TaskNotFoundError
         TaskNotCancelableError
         TaskIdInUseError
+        TaskGenerationMismatchError
     CapabilityError
         PushNotificationNotSupportedError
         UnsupportedOperationError
@@ -35,9 +36,10 @@ A2AError
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar
+
+from .rows import ErrorRow
 
 DOMAIN = "a2a-protocol.org"
 
@@ -184,6 +186,12 @@ class TaskIdInUseError(TaskError):
     default_message = "Task id is already in use"
 
 
+class TaskGenerationMismatchError(TaskError):
+    """The task is not at the generation that the message names: it has changed since its sender read it."""
+
+    default_message = "Task has changed"
+
+
 class CapabilityError(A2AError):
     """The agent does not offer this."""
 
@@ -228,30 +236,6 @@ class InvalidAgentResponseError(A2AError):
     """The agent's own answer breaks the protocol."""
 
     default_message = "Invalid agent response"
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRow:
-    """The codes of an error; ``message`` is set where a dialect has a text of its own, and ``dialects`` holds the rows that differ."""
-
-    code: int
-    http: int
-    grpc: str
-    reason: str | None = None
-    jsonrpc_status: int = 200
-    message: str | None = None
-    dialects: Mapping[str, "ErrorRow"] = field(default_factory=dict[str, "ErrorRow"])
-
-    def in_dialect(self, dialect: str) -> "ErrorRow":
-        """Return the row of a dialect."""
-        return self.dialects.get(dialect, self)
-
-    def text(self, error: A2AError) -> str:
-        """Return the public text of an error: the dialect's own if the error has the details that it names, else the error's."""
-        try:
-            return error.message if self.message is None else self.message.format_map(error.details)
-        except KeyError:
-            return error.message
 
 
 ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
@@ -388,6 +372,7 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
             },
         ),
         ExtensionSupportRequiredError: ErrorRow(code=-32008, http=400, grpc="FAILED_PRECONDITION", reason="EXTENSION_SUPPORT_REQUIRED"),
+        TaskGenerationMismatchError: ErrorRow(code=-32010, http=409, grpc="ABORTED", reason="TASK_GENERATION_MISMATCH"),
         VersionNotSupportedError: ErrorRow(code=-32009, http=400, grpc="UNIMPLEMENTED", reason="VERSION_NOT_SUPPORTED"),
         InvalidAgentResponseError: ErrorRow(code=-32006, http=502, grpc="INTERNAL", reason="INVALID_AGENT_RESPONSE"),
     }

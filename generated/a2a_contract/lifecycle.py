@@ -57,14 +57,26 @@ LIFECYCLE: Mapping[State, Stage] = MappingProxyType(
             accepts_messages=True,
             cancelable=True,
             next=frozenset({State.WORKING, State.INPUT_REQUIRED, State.AUTH_REQUIRED, State.COMPLETED, State.FAILED, State.CANCELED, State.REJECTED}),
-            words={"v1_0": "TASK_STATE_SUBMITTED", "v0_3": "submitted", "v0_3_proto": "TASK_STATE_SUBMITTED", "mesh": "working"},
+            words={
+                "v1_0": "TASK_STATE_SUBMITTED",
+                "v1_1_draft": "TASK_STATE_SUBMITTED",
+                "v0_3": "submitted",
+                "v0_3_proto": "TASK_STATE_SUBMITTED",
+                "mesh": "working",
+            },
         ),
         State.WORKING: Stage(
             kind=Kind.ACTIVE,
             accepts_messages=True,
             cancelable=True,
             next=frozenset({State.WORKING, State.INPUT_REQUIRED, State.AUTH_REQUIRED, State.COMPLETED, State.FAILED, State.CANCELED, State.REJECTED}),
-            words={"v1_0": "TASK_STATE_WORKING", "v0_3": "working", "v0_3_proto": "TASK_STATE_WORKING", "mesh": "working"},
+            words={
+                "v1_0": "TASK_STATE_WORKING",
+                "v1_1_draft": "TASK_STATE_WORKING",
+                "v0_3": "working",
+                "v0_3_proto": "TASK_STATE_WORKING",
+                "mesh": "working",
+            },
         ),
         State.INPUT_REQUIRED: Stage(
             kind=Kind.INTERRUPTED,
@@ -82,7 +94,13 @@ LIFECYCLE: Mapping[State, Stage] = MappingProxyType(
                     State.REJECTED,
                 }
             ),
-            words={"v1_0": "TASK_STATE_INPUT_REQUIRED", "v0_3": "input-required", "v0_3_proto": "TASK_STATE_INPUT_REQUIRED", "mesh": "working"},
+            words={
+                "v1_0": "TASK_STATE_INPUT_REQUIRED",
+                "v1_1_draft": "TASK_STATE_INPUT_REQUIRED",
+                "v0_3": "input-required",
+                "v0_3_proto": "TASK_STATE_INPUT_REQUIRED",
+                "mesh": "working",
+            },
         ),
         State.AUTH_REQUIRED: Stage(
             kind=Kind.INTERRUPTED,
@@ -100,35 +118,65 @@ LIFECYCLE: Mapping[State, Stage] = MappingProxyType(
                     State.REJECTED,
                 }
             ),
-            words={"v1_0": "TASK_STATE_AUTH_REQUIRED", "v0_3": "auth-required", "v0_3_proto": "TASK_STATE_AUTH_REQUIRED", "mesh": "working"},
+            words={
+                "v1_0": "TASK_STATE_AUTH_REQUIRED",
+                "v1_1_draft": "TASK_STATE_AUTH_REQUIRED",
+                "v0_3": "auth-required",
+                "v0_3_proto": "TASK_STATE_AUTH_REQUIRED",
+                "mesh": "working",
+            },
         ),
         State.COMPLETED: Stage(
             kind=Kind.TERMINAL,
             accepts_messages=False,
             cancelable=False,
             next=frozenset(),
-            words={"v1_0": "TASK_STATE_COMPLETED", "v0_3": "completed", "v0_3_proto": "TASK_STATE_COMPLETED", "mesh": "completed"},
+            words={
+                "v1_0": "TASK_STATE_COMPLETED",
+                "v1_1_draft": "TASK_STATE_COMPLETED",
+                "v0_3": "completed",
+                "v0_3_proto": "TASK_STATE_COMPLETED",
+                "mesh": "completed",
+            },
         ),
         State.FAILED: Stage(
             kind=Kind.TERMINAL,
             accepts_messages=False,
             cancelable=False,
             next=frozenset(),
-            words={"v1_0": "TASK_STATE_FAILED", "v0_3": "failed", "v0_3_proto": "TASK_STATE_FAILED", "mesh": "failed"},
+            words={
+                "v1_0": "TASK_STATE_FAILED",
+                "v1_1_draft": "TASK_STATE_FAILED",
+                "v0_3": "failed",
+                "v0_3_proto": "TASK_STATE_FAILED",
+                "mesh": "failed",
+            },
         ),
         State.CANCELED: Stage(
             kind=Kind.TERMINAL,
             accepts_messages=False,
             cancelable=False,
             next=frozenset(),
-            words={"v1_0": "TASK_STATE_CANCELED", "v0_3": "canceled", "v0_3_proto": "TASK_STATE_CANCELLED", "mesh": "canceled"},
+            words={
+                "v1_0": "TASK_STATE_CANCELED",
+                "v1_1_draft": "TASK_STATE_CANCELED",
+                "v0_3": "canceled",
+                "v0_3_proto": "TASK_STATE_CANCELLED",
+                "mesh": "canceled",
+            },
         ),
         State.REJECTED: Stage(
             kind=Kind.TERMINAL,
             accepts_messages=False,
             cancelable=False,
             next=frozenset(),
-            words={"v1_0": "TASK_STATE_REJECTED", "v0_3": "rejected", "v0_3_proto": "TASK_STATE_REJECTED", "mesh": "failed"},
+            words={
+                "v1_0": "TASK_STATE_REJECTED",
+                "v1_1_draft": "TASK_STATE_REJECTED",
+                "v0_3": "rejected",
+                "v0_3_proto": "TASK_STATE_REJECTED",
+                "mesh": "failed",
+            },
         ),
     }
 )
@@ -142,6 +190,28 @@ TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELED, State.REJEC
 READS: Mapping[str, Mapping[str, State]] = MappingProxyType(
     {
         "v1_0": MappingProxyType(
+            {
+                "TASK_STATE_SUBMITTED": State.SUBMITTED,
+                "submitted": State.SUBMITTED,
+                "TASK_STATE_WORKING": State.WORKING,
+                "working": State.WORKING,
+                "TASK_STATE_INPUT_REQUIRED": State.INPUT_REQUIRED,
+                "input-required": State.INPUT_REQUIRED,
+                "input_required": State.INPUT_REQUIRED,
+                "TASK_STATE_AUTH_REQUIRED": State.AUTH_REQUIRED,
+                "auth-required": State.AUTH_REQUIRED,
+                "auth_required": State.AUTH_REQUIRED,
+                "TASK_STATE_COMPLETED": State.COMPLETED,
+                "completed": State.COMPLETED,
+                "TASK_STATE_FAILED": State.FAILED,
+                "failed": State.FAILED,
+                "TASK_STATE_CANCELED": State.CANCELED,
+                "canceled": State.CANCELED,
+                "TASK_STATE_REJECTED": State.REJECTED,
+                "rejected": State.REJECTED,
+            }
+        ),
+        "v1_1_draft": MappingProxyType(
             {
                 "TASK_STATE_SUBMITTED": State.SUBMITTED,
                 "submitted": State.SUBMITTED,
@@ -204,5 +274,11 @@ READS: Mapping[str, Mapping[str, State]] = MappingProxyType(
     }
 )
 UNKNOWN: Mapping[str, str] = MappingProxyType(
-    {"v1_0": "TASK_STATE_UNSPECIFIED", "v0_3": "unknown", "v0_3_proto": "TASK_STATE_UNSPECIFIED", "mesh": "working"}
+    {
+        "v1_0": "TASK_STATE_UNSPECIFIED",
+        "v1_1_draft": "TASK_STATE_UNSPECIFIED",
+        "v0_3": "unknown",
+        "v0_3_proto": "TASK_STATE_UNSPECIFIED",
+        "mesh": "working",
+    }
 )

@@ -9,11 +9,13 @@ from .bindings import (
     mesh,
     v0_3,
     v1_0,
+    v1_1_draft,
 )
 
 METHODS: Mapping[str, Mapping[str, AnyBinding]] = MappingProxyType(
     {
         "v1_0": v1_0.METHODS,
+        "v1_1_draft": v1_1_draft.METHODS,
         "v0_3": v0_3.METHODS,
         "mesh": mesh.METHODS,
     }

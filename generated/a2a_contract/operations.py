@@ -20,6 +20,14 @@ SEND_MESSAGE = Operation(
                 HttpCall("POST", "/{tenant}/message:send"),
             ),
         ),
+        "v1_1_draft": DialectCall(
+            method="SendMessage",
+            grpc="SendMessage",
+            http=(
+                HttpCall("POST", "/message:send"),
+                HttpCall("POST", "/{tenant}/message:send"),
+            ),
+        ),
         "v0_3": DialectCall(method="message/send", http=(HttpCall("POST", "/v1/message:send"),)),
         "v0_3_proto": DialectCall(grpc="SendMessage", http=(HttpCall("POST", "/v1/message:send"),)),
         "mesh": DialectCall(method="tasks/send"),
@@ -34,6 +42,14 @@ SEND_STREAMING_MESSAGE = Operation(
     capability="streaming",
     calls={
         "v1_0": DialectCall(
+            method="SendStreamingMessage",
+            grpc="SendStreamingMessage",
+            http=(
+                HttpCall("POST", "/message:stream"),
+                HttpCall("POST", "/{tenant}/message:stream"),
+            ),
+        ),
+        "v1_1_draft": DialectCall(
             method="SendStreamingMessage",
             grpc="SendStreamingMessage",
             http=(
@@ -62,6 +78,14 @@ GET_TASK = Operation(
                 HttpCall("GET", "/{tenant}/tasks/{id}"),
             ),
         ),
+        "v1_1_draft": DialectCall(
+            method="GetTask",
+            grpc="GetTask",
+            http=(
+                HttpCall("GET", "/tasks/{id}"),
+                HttpCall("GET", "/{tenant}/tasks/{id}"),
+            ),
+        ),
         "v0_3": DialectCall(method="tasks/get", http=(HttpCall("GET", "/v1/tasks/{id}"),)),
         "v0_3_proto": DialectCall(grpc="GetTask", http=(HttpCall("GET", "/v1/{name}"),)),
         "mesh": DialectCall(method="tasks/get"),
@@ -76,6 +100,14 @@ LIST_TASKS = Operation(
     capability=None,
     calls={
         "v1_0": DialectCall(
+            method="ListTasks",
+            grpc="ListTasks",
+            http=(
+                HttpCall("GET", "/tasks"),
+                HttpCall("GET", "/{tenant}/tasks"),
+            ),
+        ),
+        "v1_1_draft": DialectCall(
             method="ListTasks",
             grpc="ListTasks",
             http=(
@@ -102,6 +134,14 @@ CANCEL_TASK = Operation(
                 HttpCall("POST", "/{tenant}/tasks/{id}:cancel"),
             ),
         ),
+        "v1_1_draft": DialectCall(
+            method="CancelTask",
+            grpc="CancelTask",
+            http=(
+                HttpCall("POST", "/tasks/{id}:cancel"),
+                HttpCall("POST", "/{tenant}/tasks/{id}:cancel"),
+            ),
+        ),
         "v0_3": DialectCall(method="tasks/cancel", http=(HttpCall("POST", "/v1/tasks/{id}:cancel"),)),
         "v0_3_proto": DialectCall(grpc="CancelTask", http=(HttpCall("POST", "/v1/{name}:cancel"),)),
         "mesh": DialectCall(method="tasks/cancel"),
@@ -116,6 +156,16 @@ SUBSCRIBE_TO_TASK = Operation(
     capability="streaming",
     calls={
         "v1_0": DialectCall(
+            method="SubscribeToTask",
+            grpc="SubscribeToTask",
+            http=(
+                HttpCall("GET", "/tasks/{id}:subscribe"),
+                HttpCall("GET", "/{tenant}/tasks/{id}:subscribe"),
+                HttpCall("POST", "/tasks/{id}:subscribe"),
+                HttpCall("POST", "/{tenant}/tasks/{id}:subscribe"),
+            ),
+        ),
+        "v1_1_draft": DialectCall(
             method="SubscribeToTask",
             grpc="SubscribeToTask",
             http=(
@@ -158,6 +208,14 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
                 HttpCall("POST", "/{tenant}/tasks/{taskId}/pushNotificationConfigs"),
             ),
         ),
+        "v1_1_draft": DialectCall(
+            method="CreateTaskPushNotificationConfig",
+            grpc="CreateTaskPushNotificationConfig",
+            http=(
+                HttpCall("POST", "/tasks/{taskId}/pushNotificationConfigs"),
+                HttpCall("POST", "/{tenant}/tasks/{taskId}/pushNotificationConfigs"),
+            ),
+        ),
         "v0_3": DialectCall(method="tasks/pushNotificationConfig/set", http=(HttpCall("POST", "/v1/tasks/{taskId}/pushNotificationConfigs"),)),
         "v0_3_proto": DialectCall(grpc="CreateTaskPushNotificationConfig", http=(HttpCall("POST", "/v1/{parent}/pushNotificationConfigs"),)),
     },
@@ -171,6 +229,14 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
     capability="push_notifications",
     calls={
         "v1_0": DialectCall(
+            method="GetTaskPushNotificationConfig",
+            grpc="GetTaskPushNotificationConfig",
+            http=(
+                HttpCall("GET", "/tasks/{taskId}/pushNotificationConfigs/{id}"),
+                HttpCall("GET", "/{tenant}/tasks/{taskId}/pushNotificationConfigs/{id}"),
+            ),
+        ),
+        "v1_1_draft": DialectCall(
             method="GetTaskPushNotificationConfig",
             grpc="GetTaskPushNotificationConfig",
             http=(
@@ -200,6 +266,14 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS = Operation(
                 HttpCall("GET", "/{tenant}/tasks/{taskId}/pushNotificationConfigs"),
             ),
         ),
+        "v1_1_draft": DialectCall(
+            method="ListTaskPushNotificationConfigs",
+            grpc="ListTaskPushNotificationConfigs",
+            http=(
+                HttpCall("GET", "/tasks/{taskId}/pushNotificationConfigs"),
+                HttpCall("GET", "/{tenant}/tasks/{taskId}/pushNotificationConfigs"),
+            ),
+        ),
         "v0_3": DialectCall(method="tasks/pushNotificationConfig/list", http=(HttpCall("GET", "/v1/tasks/{id}/pushNotificationConfigs"),)),
         "v0_3_proto": DialectCall(grpc="ListTaskPushNotificationConfig", http=(HttpCall("GET", "/v1/{parent}/pushNotificationConfigs"),)),
     },
@@ -213,6 +287,14 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG = Operation(
     capability="push_notifications",
     calls={
         "v1_0": DialectCall(
+            method="DeleteTaskPushNotificationConfig",
+            grpc="DeleteTaskPushNotificationConfig",
+            http=(
+                HttpCall("DELETE", "/tasks/{taskId}/pushNotificationConfigs/{id}"),
+                HttpCall("DELETE", "/{tenant}/tasks/{taskId}/pushNotificationConfigs/{id}"),
+            ),
+        ),
+        "v1_1_draft": DialectCall(
             method="DeleteTaskPushNotificationConfig",
             grpc="DeleteTaskPushNotificationConfig",
             http=(
@@ -236,6 +318,14 @@ GET_EXTENDED_AGENT_CARD = Operation(
     capability="extended_agent_card",
     calls={
         "v1_0": DialectCall(
+            method="GetExtendedAgentCard",
+            grpc="GetExtendedAgentCard",
+            http=(
+                HttpCall("GET", "/extendedAgentCard"),
+                HttpCall("GET", "/{tenant}/extendedAgentCard"),
+            ),
+        ),
+        "v1_1_draft": DialectCall(
             method="GetExtendedAgentCard",
             grpc="GetExtendedAgentCard",
             http=(

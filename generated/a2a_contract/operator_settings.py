@@ -22,6 +22,8 @@ class OperatorSettings:
     """Time that a canceled handler has to stop; then its task ends without it."""
     cancel_timeout: float = 5.0
     """Time that a cancel request waits for the handler; then it returns the task as it is."""
+    long_poll_timeout: float = 20.0
+    """Time that a read of a task waits for a change, if its client knows the present generation; below the timeouts of proxies."""
     lease_renew_interval: float = 1.0
     """Interval at which the process renews its lease and reads cancel requests."""
     lease_duration: float = 15.0

@@ -20,7 +20,7 @@ class CompatTable(ConfigTable):
     """The mildest finding that fails a check."""
 
 
-Dialects = TypeAliasType("Dialects", list[Literal["1.0", "0.3", "mesh"]])
+Dialects = TypeAliasType("Dialects", list[Literal["1.0", "1.1-draft", "0.3", "mesh"]])
 """Ways to speak the protocol; 0.3 means both of its forms."""
 
 

@@ -64,14 +64,14 @@ class MalformedMessageError(ValueError):
 
 
 @cache
-def message_pool() -> DescriptorPool:
-    """Build the pool with the messages of the contract and those of gRPC."""
+def message_pool(dialect: str = "") -> DescriptorPool:
+    """Build the pool with the messages of the contract and those of gRPC; a dialect that extends another has a pool of its own."""
     from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, empty_pb2, struct_pb2, timestamp_pb2  # noqa: PLC0415 - an extra
 
     pool = descriptor_pool.DescriptorPool()
     for module in (any_pb2, empty_pb2, struct_pb2, timestamp_pb2):
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
-    data = files("a2a_contract").joinpath("protobuf", "descriptors.pb").read_bytes()
+    data = files("a2a_contract").joinpath("protobuf", dialect, "descriptors.pb").read_bytes()
     for each in (*descriptor_pb2.FileDescriptorSet.FromString(data).file, *_build_grpc_files()):
         pool.AddSerializedFile(each.SerializeToString())
     return pool
@@ -97,24 +97,24 @@ def _build_grpc_files() -> Iterator[FileDescriptorProto]:
 
 
 @cache
-def message_class(name: str) -> type[Message]:
-    """Return the class of a message by its full name."""
+def message_class(name: str, pool: str = "") -> type[Message]:
+    """Return the class of a message by its full name, from the pool of a dialect if it has one."""
     from google.protobuf import message_factory  # noqa: PLC0415 - an extra
 
-    return message_factory.GetMessageClass(message_pool().FindMessageTypeByName(name))
+    return message_factory.GetMessageClass(message_pool(pool).FindMessageTypeByName(name))
 
 
 def parse_message(codec: Codec, data: bytes) -> bytes:
     """Parse the wire format of a message, and return the JSON of its dialect."""
-    return read_message(codec, decode_message(codec.name, data))
+    return read_message(codec, decode_message(codec.name, data, codec.pool))
 
 
-def decode_message(name: str, data: bytes) -> Any:  # noqa: ANN401 - classes of messages are made at run time
+def decode_message(name: str, data: bytes, pool: str = "") -> Any:  # noqa: ANN401 - classes of messages are made at run time
     """Decode the wire format of a message by its full name."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra
 
     try:
-        return message_class(name).FromString(data)
+        return message_class(name, pool).FromString(data)
     except DecodeError as error:
         raise MalformedMessageError(f"not a message {name}") from error
 

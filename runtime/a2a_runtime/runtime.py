@@ -27,7 +27,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from a2a_contract.dialects import MESH
+from a2a_contract.dialects import DIALECTS, MESH, V1_1_DRAFT
 from a2a_contract.errors import UnavailableError
 from a2a_contract.extensions import PushSignatures
 from a2a_contract.service import AgentService
@@ -41,6 +41,7 @@ from a2a_runtime.net.policy import OutboundPolicy
 from a2a_runtime.push.notification import PlaintextCipher, SecretCipher
 from a2a_runtime.service.authorization import AuthorizingService
 from a2a_runtime.service.context import CallContext, ServiceDependencies
+from a2a_runtime.service.generations import GenerationService
 from a2a_runtime.service.service import Service
 from a2a_runtime.settings import PREFIX, Settings
 from a2a_runtime.stores.base import CountedOutbox, ProbedStore, Store, StoreOptions
@@ -180,7 +181,11 @@ class AgentRuntime:
         self.engine = Engine(self.store, self.skills, options)
         dependencies = ServiceDependencies(self.engine, self.store, self._http_client.check_url, clock, keys.secret_cipher, settings)
         self.service = Service(dependencies)
-        self.dialect_services: Mapping[str, AgentService[CallContext]] = {MESH.name: MeshService(dependencies)}
+        numbered = GenerationService(dependencies)
+        self.dialect_services: Mapping[str, AgentService[CallContext]] = {
+            MESH.name: MeshService(dependencies),
+            **{each.name: numbered for each in DIALECTS.values() if each.includes(V1_1_DRAFT)},
+        }
         """Services of the dialects with rules of their own."""
         self._exit_stack = AsyncExitStack()
         self._store_check: asyncio.Task[str] | None = None
@@ -244,7 +249,9 @@ class AgentRuntime:
         """Build the service of a surface and those of dialects with rules of their own, with authorization where the surface has some."""
         if surface.policy is None and not any(skill.security_requirements for skill in surface.agent.skills.values()):
             return self.service, self.dialect_services
-        dialect_services = {name: AuthorizingService(each, self.store, has_client_task_ids=True) for name, each in self.dialect_services.items()}
+        dialect_services = {
+            name: AuthorizingService(each, self.store, has_client_task_ids=name == MESH.name) for name, each in self.dialect_services.items()
+        }
         return AuthorizingService(self.service, self.store), dialect_services
 
     async def find_faults(self) -> Mapping[str, str]:

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 _POSITIVE = "positive"
 _PATH = re.compile(r"(/[^/\s{}?#%\\]+)*")
-_SPELLINGS = {dialect.version or dialect.name: dialect.name for dialect in DIALECTS.values() if dialect.form_of is None}
+_SPELLINGS = {dialect.spelling: dialect.name for dialect in DIALECTS.values() if dialect.form_of is None}
 """Names of dialects by the spelling of settings."""
 
 
@@ -231,6 +231,9 @@ class Surface:
             raise ValueError(f"{self}: {error}") from None
         if not self.dialects:
             raise ValueError(f"{self}: dialects: got none; choose from {', '.join(_SPELLINGS)}")
+        for dialect in map(DIALECTS.__getitem__, sorted(self.dialects)):
+            if dialect.extends is not None and dialect.home not in self.dialects:
+                raise ValueError(f"{self}: dialects: {dialect.spelling} needs the version that it extends; add {DIALECTS[dialect.home].spelling!r}")
         if self.srs_forms and srs_forms.DIALECT not in self.dialects:
             raise ValueError(f"{self}: srs_forms: they are forms of 0.3, which this surface does not have; add {V0_3.version!r} to dialects")
         if self.profile is not None and self.profile not in (known := [each.name for each in V1_0.profiles]):

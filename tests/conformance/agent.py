@@ -10,7 +10,7 @@ from integration.grpc_overlay import find_free_address
 from integration.outcome_agent import ALL_CAPABILITIES, EXTENSION, build_test_agent
 from litestar import Litestar
 
-from a2a_contract.dialects import V0_3
+from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import PermissionDeniedError
 from a2a_contract.v1_0 import AgentExtension, Artifact, HTTPAuthSecurityScheme, Message, Part, SecurityRequirement, SecurityScheme, StringList
 from a2a_runtime.agent import Agent, Capabilities
@@ -112,7 +112,10 @@ LIMIT = 100_000
 STRICT = "https://example.org/extensions/strict/v2"
 
 
-def app_under_test(store: Store | str | None = None, settings: Settings = FAST_SETTINGS) -> Litestar:
+RELEASED = frozenset((V1_0.name, V0_3.name))
+
+
+def app_under_test(store: Store | str | None = None, settings: Settings = FAST_SETTINGS, dialects: frozenset[str] = RELEASED) -> Litestar:
     """Mount the agent: with everything, without what is optional, with a card that is missing, and with an extension that is required.
 
     Each of these surfaces has a port for gRPC.
@@ -120,11 +123,11 @@ def app_under_test(store: Store | str | None = None, settings: Settings = FAST_S
     agent, gate = agent_under_test(), NameGate()
     required = Capabilities(extensions=(AgentExtension(uri=EXTENSION), AgentExtension(uri=STRICT, required=True)))
     return create_app(
-        Surface(agent, gate=gate, limits=Limits(body_bytes=LIMIT), grpc=GrpcOptions(find_free_address())),
+        Surface(agent, dialects=dialects, gate=gate, limits=Limits(body_bytes=LIMIT), grpc=GrpcOptions(find_free_address())),
         Surface(agent, "/kind", gate=gate, default_v0_3_form=V0_3.name),
-        Surface(plain_agent(Capabilities(streaming=False)), "/plain", grpc=GrpcOptions(find_free_address())),
-        Surface(plain_agent(ALL_CAPABILITIES), "/promised", gate=gate, grpc=GrpcOptions(find_free_address())),
-        Surface(plain_agent(required), "/strict", grpc=GrpcOptions(find_free_address())),
+        Surface(plain_agent(Capabilities(streaming=False)), "/plain", dialects, grpc=GrpcOptions(find_free_address())),
+        Surface(plain_agent(ALL_CAPABILITIES), "/promised", dialects, gate=gate, grpc=GrpcOptions(find_free_address())),
+        Surface(plain_agent(required), "/strict", dialects, grpc=GrpcOptions(find_free_address())),
         store=store,
         settings=settings,
     )

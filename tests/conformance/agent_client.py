@@ -19,6 +19,7 @@ from integration.dialect_client import DialectBinding, DialectClient, parse_body
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
+from a2a_contract.dialects import DIALECTS
 
 Json = Any  # what a test reads from the wire has no type until the test has looked at it
 
@@ -66,8 +67,16 @@ class AgentClient(DialectClient):
         return replace(self, path=path)
 
     def with_headers(self, **headers: str) -> AgentClient:
-        """Say more in every request."""
-        return replace(self, headers={**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}})
+        """Say more in every request; a version takes the place of the one that the client names itself."""
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        names_version = any(name.lower().endswith("-version") for name in more)
+        kept = {name: value for name, value in self.headers.items() if not (names_version and name.lower().endswith("-version"))}
+        return replace(self, headers={**kept, **more})
+
+    @property
+    def version(self) -> str:
+        """The version of the dialect."""
+        return DIALECTS[self.dialect_binding.dialect].version or ""
 
     @property
     def bob(self) -> AgentClient:
@@ -119,11 +128,11 @@ def assert_error(response: httpx.Response, binding: DialectBinding, name: str) -
         error = body.get("error", body)
         assert error.get("status", error.get("grpc")) == row.grpc, body
         assert error["message"]
-        assert binding.dialect == "v1_0" or error["code"] == row.code
+        assert binding.is_1_x or error["code"] == row.code
     elif binding.is_jsonrpc:
         assert (response.status_code, body["error"]["code"]) == (200, row.code), body
         assert body["error"]["message"]
-    elif binding.dialect == "v1_0":
+    elif binding.is_1_x:
         error = body["error"]
         assert (response.status_code, error["code"], error["status"]) == (row.http, row.http, row.grpc), body
         assert error["message"]
@@ -144,7 +153,7 @@ def parse_field_errors(response: httpx.Response, binding: DialectBinding) -> lis
     """Read which fields are said to be wrong."""
     body = parse_body(response)
     error = body.get("error", body)
-    if binding.dialect == "v1_0":
+    if binding.is_1_x:
         infos = error["data" if binding.is_jsonrpc else "details"]
         return [each["field"] for info in infos for each in info.get("fieldViolations", ())]
     return [each["field"] for each in error["data"]["fields"]]

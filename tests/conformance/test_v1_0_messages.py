@@ -144,4 +144,4 @@ def test_v1_0_3_2_6_names_of_service_parameters_have_no_case(client_1_0: AgentCl
     """A version is found in whatever case its name is written."""
     for name in ("a2a-version", "A2A-VERSION", "opvs-Version"):
         client_1_0.with_headers(**{name: "9.9"}).expect_error(SEND_MESSAGE, build_send_request("x"), "VersionNotSupportedError")
-        assert client_1_0.with_headers(**{name: "1.0"}).task("x").status.state == TaskState.COMPLETED
+        assert client_1_0.with_headers(**{name: client_1_0.version}).task("x").status.state == TaskState.COMPLETED

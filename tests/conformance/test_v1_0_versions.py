@@ -24,9 +24,9 @@ PROTO_MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "content": [{"text": "
 @pytest.mark.requirement("1.0", "3.6")
 def test_v1_0_3_6_patch_numbers_make_no_difference(client_1_0: AgentClient) -> None:
     """In requests; and cards of 1.0 name none."""
-    assert client_1_0.with_headers(a2a_version="1.0.9").task("x").status.state == TaskState.COMPLETED
-    card = client_1_0.http.get(CARD, headers={"A2A-Version": "1.0"}).json()
-    assert {each["protocolVersion"] for each in card["supportedInterfaces"]} == {"1.0", "0.3"}
+    assert client_1_0.with_headers(a2a_version=f"{client_1_0.version}.9").task("x").status.state == TaskState.COMPLETED
+    card = client_1_0.http.get(CARD, headers={"A2A-Version": client_1_0.version}).json()
+    assert {each["protocolVersion"] for each in card["supportedInterfaces"]} == {"1.0", "0.3", client_1_0.version}
 
 
 @pytest.mark.requirement("1.0", "3.6.1")
@@ -44,7 +44,7 @@ def test_v1_0_3_6_2_a_version_that_is_not_spoken_is_refused(client: AgentClient)
     """With its own error, and with those that are."""
     for version in ("0.5", "2.0", "1.7", "nonsense"):
         response = client.with_headers(a2a_version=version).call_raw(SEND_MESSAGE, build_send_request("x"))
-        if client.dialect_binding.dialect == "v1_0":
+        if client.dialect_binding.is_1_x:
             assert_error(response, client.dialect_binding, "VersionNotSupportedError")
             assert "1.0" in parse_error_info(response, client.dialect_binding)["metadata"]["supportedVersions"]
         else:

@@ -19,6 +19,7 @@ from a2a_gen.emit.translate.links import Link, LinkedPair
 from a2a_gen.emit.translate.members import TypePair
 from a2a_gen.emit.translate.pairs import PairFinder, TypePairs
 from a2a_gen.emit.translate.rules import Direction, TranslationProblems
+from a2a_gen.ir.extension import is_translated
 from a2a_gen.ir.model import Enumeration, Loss, Record, Ref
 
 Step = tuple[str, str]
@@ -29,7 +30,7 @@ DOCUMENTS = Documents()
 CONTRACT = DOCUMENTS.contract
 EPOCH = "1970-01-01T00:00:00.000Z"
 UNSPECIFIED = {each.values[0].wire for each in CONTRACT.types(CONTRACT.canonical) if isinstance(each, Enumeration)}
-DIALECTS = {dialect.name: dialect for dialect in CONTRACT.dialects if dialect.name != CONTRACT.canonical}
+DIALECTS = {dialect.name: dialect for dialect in CONTRACT.dialects if is_translated(CONTRACT, dialect.name)}
 
 
 @dataclass(frozen=True)

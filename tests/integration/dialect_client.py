@@ -12,7 +12,7 @@ import httpx
 from a2a_contract import protobuf
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
-from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO, V1_0
+from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO, V1_0, V1_1_DRAFT
 from a2a_contract.http import PathBuilder
 from a2a_contract.jsonrpc import serialize_call
 from a2a_contract.methods import METHODS
@@ -61,6 +61,11 @@ class DialectBinding:
     def __str__(self) -> str:
         return f"{self.dialect}-{'jsonrpc' if self.is_jsonrpc else 'grpc' if self.is_grpc else 'http'}"
 
+    @property
+    def is_1_x(self) -> bool:
+        """True for 1.0 and what extends it."""
+        return DIALECTS[self.dialect].home == V1_0.name
+
     def binding(self, operation: Operation) -> AnyBinding:
         """Find the binding of an operation."""
         if self.is_grpc:
@@ -73,12 +78,13 @@ class DialectBinding:
 
     def grpc_method(self, operation: Operation) -> Method:
         """Find the gRPC method of an operation."""
-        return next(each for each in protobuf.METHODS.values() if each.binding.dialect == self.dialect and each.binding.operation is operation)
+        methods = (*protobuf.METHODS.values(), *(each for methods in protobuf.EXTENDED_METHODS.values() for each in methods.values()))
+        return next(each for each in methods if each.binding.dialect == self.dialect and each.binding.operation is operation)
 
     @property
     def path_builder(self) -> PathBuilder:
         """Builder of the paths of the dialect."""
-        return PathBuilder(self.dialect, PATHS[DIALECTS[self.dialect].form_of or self.dialect])
+        return PathBuilder(self.dialect, PATHS[DIALECTS[self.dialect].home])
 
     def has(self, operation: Operation) -> bool:
         """Return whether the dialect has an operation over the binding."""
@@ -95,6 +101,11 @@ DIALECT_BINDINGS = (
     DialectBinding(V0_3.name, is_jsonrpc=True),
     DialectBinding(V0_3.name, is_jsonrpc=False),
     DialectBinding(V0_3_PROTO.name, is_jsonrpc=False),
+)
+DRAFT_BINDINGS = (
+    DialectBinding(V1_1_DRAFT.name, is_jsonrpc=True),
+    DialectBinding(V1_1_DRAFT.name, is_jsonrpc=False),
+    DialectBinding(V1_1_DRAFT.name, is_jsonrpc=False, is_grpc=True),
 )
 GRPC_BINDINGS = (DialectBinding(V1_0.name, is_jsonrpc=False, is_grpc=True), DialectBinding(V0_3_PROTO.name, is_jsonrpc=False, is_grpc=True))
 

@@ -38,6 +38,7 @@ STATUSES = {
     "UNIMPLEMENTED": 501,
     "UNAVAILABLE": 503,
     "DEADLINE_EXCEEDED": 504,
+    "ABORTED": 409,
 }
 _PORTS = (12_000, 32_000)
 _HTTP_HEADERS = frozenset(("host", "accept", "accept-encoding", "connection", "content-length", "content-type", "user-agent"))
@@ -55,12 +56,14 @@ def find_free_address() -> str:
 
 def call_unary(address: str, path: str, document: Mapping[str, object], headers: Mapping[str, str]) -> Mapping[str, Any]:
     """Call a method once; both documents are ProtoJSON."""
-    method = protobuf.METHODS[path]
-    message = json_format.ParseDict(dict(document), message_class(method.request.name)(), descriptor_pool=message_pool())
+    method = protobuf.find_method(path, headers.get("A2A-Version"))
+    assert method is not None
+    pool = method.request.pool
+    message = json_format.ParseDict(dict(document), message_class(method.request.name, pool)(), descriptor_pool=message_pool(pool))
     with grpc.insecure_channel(address) as channel:
         metadata = [(name.lower(), value) for name, value in headers.items()]
         result = channel.unary_unary(path)(message.SerializeToString(), metadata=metadata, timeout=30)
-    return json_format.MessageToDict(message_class(method.response.name).FromString(result), descriptor_pool=message_pool())
+    return json_format.MessageToDict(message_class(method.response.name, pool).FromString(result), descriptor_pool=message_pool(pool))
 
 
 class GrpcOverlay(httpx.BaseTransport):
@@ -77,8 +80,11 @@ class GrpcOverlay(httpx.BaseTransport):
             return self._below.handle_request(request)
         address = self._addresses[match["path"].rstrip("/")]
         channel = self._channels.setdefault(address, grpc.insecure_channel(address))
-        method = protobuf.METHODS[match["method"]]
-        message = json_format.ParseDict(json.loads(request.read() or b"{}"), message_class(method.request.name)(), descriptor_pool=message_pool())
+        method = protobuf.find_method(match["method"], request.headers.get("A2A-Version"))
+        assert method is not None
+        pool = method.request.pool
+        document = json.loads(request.read() or b"{}")
+        message = json_format.ParseDict(document, message_class(method.request.name, pool)(), descriptor_pool=message_pool(pool))
         metadata = [(name.decode().lower(), value.decode()) for name, value in request.headers.raw if name.decode().lower() not in _HTTP_HEADERS]
         if method.binding.operation.streams:
             return self._stream(channel, method, message.SerializeToString(), [*metadata, ("event-numbers", "1")])
@@ -86,7 +92,8 @@ class GrpcOverlay(httpx.BaseTransport):
             result, call = channel.unary_unary(method.path).with_call(message.SerializeToString(), metadata=metadata, timeout=30)
         except grpc.RpcError as error:
             return build_error_response(error)
-        body = json_format.MessageToDict(message_class(method.response.name).FromString(result), descriptor_pool=message_pool())
+        answer = message_class(method.response.name, method.response.pool).FromString(result)
+        body = json_format.MessageToDict(answer, descriptor_pool=message_pool(method.response.pool))
         return httpx.Response(200, json=body, headers=list(call.initial_metadata()))
 
     def close(self) -> None:
@@ -116,7 +123,8 @@ class GrpcOverlay(httpx.BaseTransport):
 
 def to_event(method: Method, message: bytes) -> bytes:
     """Encode a message of a stream as a server-sent event."""
-    body = json_format.MessageToJson(message_class(method.response.name).FromString(message), indent=None, descriptor_pool=message_pool())
+    pool = method.response.pool
+    body = json_format.MessageToJson(message_class(method.response.name, pool).FromString(message), indent=None, descriptor_pool=message_pool(pool))
     number = read_event_number(message)
     return (f"id: {number}\n" if number else "").encode() + f"data: {body}\n\n".encode()
 

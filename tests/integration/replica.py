@@ -11,13 +11,16 @@ import socket
 import sys
 
 import uvicorn
-from conformance.agent import app_under_test
+from conformance.agent import RELEASED, app_under_test
 
+from a2a_contract.dialects import V1_1_DRAFT
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.postgres import PostgresStore
 
+DIALECTS = RELEASED | {V1_1_DRAFT.name}
 SETTINGS = Settings(
+    long_poll_timeout=300,  # longer than any test
     shutdown_grace=0,
     cancel_grace=1,
     cancel_timeout=5,
@@ -33,7 +36,7 @@ def main(url: str, lease: str | None = None) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
-    app = app_under_test(PostgresStore(url, options=StoreOptions(lease_seconds=float(lease))) if lease else url, SETTINGS)
+    app = app_under_test(PostgresStore(url, options=StoreOptions(lease_seconds=float(lease))) if lease else url, SETTINGS, DIALECTS)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=2))
     server.run(sockets=[listener])
 

@@ -17,11 +17,20 @@ from pathlib import Path
 import httpx
 import pytest
 from conformance.agent_client import AgentClient
-from integration.dialect_client import DIALECT_BINDINGS, DialectBinding, build_send_request
+from integration.dialect_client import DIALECT_BINDINGS, DRAFT_BINDINGS, DialectBinding, build_send_request
 
-from a2a_contract.dialects import V0_3, V1_0
-from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, GET_TASK_PUSH_NOTIFICATION_CONFIG, LIST_TASKS, SEND_STREAMING_MESSAGE
+from a2a_contract.base import WireModel
+from a2a_contract.dialects import V0_3, V1_0, V1_1_DRAFT
+from a2a_contract.operations import (
+    CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+    GET_TASK,
+    GET_TASK_PUSH_NOTIFICATION_CONFIG,
+    LIST_TASKS,
+    SEND_STREAMING_MESSAGE,
+)
 from a2a_contract.v1_0 import GetTaskPushNotificationConfigRequest, StreamResponse, Task, TaskPushNotificationConfig, TaskState
+from a2a_contract.v1_1_draft import GetTaskRequest as NumberedGetTaskRequest
+from a2a_contract.v1_1_draft import Task as NumberedTask
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
 
 PROGRAM = Path(__file__).with_name("replica.py")
@@ -156,6 +165,23 @@ def test_a_task_of_another_process_is_canceled(pair: tuple[Replica, Replica]) ->
     assert other.cancel(task.id).status.state == TaskState.CANCELED
     listener.join(10)
     assert state_of(events) == TaskState.CANCELED
+
+
+@pytest.mark.parametrize("draft", DRAFT_BINDINGS[:2], ids=str)
+def test_a_read_held_at_one_is_answered_by_a_change_at_the_other(pair: tuple[Replica, Replica], draft: DialectBinding) -> None:
+    """Only the notification of the other process wakes it: without one it would wait for longer than its client."""
+    one, other = (at(each.client, draft).with_headers(a2a_version=V1_1_DRAFT.version or "") for each in pair)
+    waiting_task = one.task("hello", skill="ask")
+    assert isinstance(waiting_task, NumberedTask)
+    held: list[WireModel | None] = []
+    request = NumberedGetTaskRequest(id=waiting_task.id, current_generation=waiting_task.generation)
+    waiting = threading.Thread(target=lambda: held.append(other.call(GET_TASK, request)))
+    waiting.start()
+    one.task("yes", task_id=waiting_task.id, message_id="m-2")
+    waiting.join(30)
+    (found,) = held
+    assert isinstance(found, NumberedTask)
+    assert (found.generation or 0) > (waiting_task.generation or 0)
 
 
 def test_lists_are_the_same_at_both(pair: tuple[Replica, Replica]) -> None:

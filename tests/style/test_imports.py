@@ -14,8 +14,8 @@ HEAVY = frozenset(("asyncpg", "cryptography", "google.protobuf", "grpc", "httpx"
 
 IMPORTS = {
     "a2a_runtime": (2, frozenset[str]()),
-    "a2a_runtime.client": (24, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (124, frozenset({"litestar"})),
+    "a2a_runtime.client": (25, frozenset({"httpx"})),
+    "a2a_runtime.plugin": (126, frozenset({"litestar"})),
     "a2a_runtime.surface": (66, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""

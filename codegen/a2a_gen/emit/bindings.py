@@ -11,6 +11,7 @@ from a2a_gen.emit.render import Code, literal, render
 from a2a_gen.emit.translate.expressions import function_name
 from a2a_gen.emit.translate.members import TypePair
 from a2a_gen.emit.translate.rules import Direction
+from a2a_gen.ir.extension import is_translated
 from a2a_gen.ir.model import Contract, Dialect, Enumeration, Field, ListOf, MapOf, OperationCall, Primitive, Record, Ref, TypeExpr
 from a2a_gen.ir.names import field_name
 
@@ -121,6 +122,7 @@ def _module(contract: Contract, dialect: Dialect) -> bytes:
         dialect=dialect.name,
         canonical=contract.canonical,
         is_canonical=dialect.name == contract.canonical,
+        is_translated=is_translated(contract, dialect.name),
         forgives=forgives,
         bindings=[_binding(contract, dialect.name, way, wanted) for way in carried],
         demands=[{"constant": _requirements_constant(name), "rows": list(map(_emit_requirement, found))} for name, found in wanted.items()],
@@ -160,7 +162,7 @@ def _request(contract: Contract, dialect: str, way: CallStyle) -> str:
 def _emit_translate(contract: Contract, dialect: str, way: CallStyle) -> Code:
     if way.request is None:
         return Code(f"build_default(ours.{way.operation.request})")
-    if dialect == contract.canonical:
+    if not is_translated(contract, dialect):
         return Code("identity")
     return Code(f"translate.{function_name(TypePair(way.request, way.operation.request), Direction.READ)}")
 
@@ -168,16 +170,16 @@ def _emit_translate(contract: Contract, dialect: str, way: CallStyle) -> Code:
 def _emit_serialize(contract: Contract, dialect: str, way: CallStyle) -> Code:
     if way.result is None or way.operation.response is None:
         return Code("None")
-    if dialect == contract.canonical:
+    if not is_translated(contract, dialect):
         return Code("serialize_as_is")
     return Code(f"serialize_with(translate.{function_name(TypePair(way.result, way.operation.response), Direction.WRITE)})")
 
 
 def _emit_encode_request(contract: Contract, dialect: str, way: CallStyle) -> Code | None:
-    """Return the function that writes a request; canonical requests and empty ones need none."""
+    """Return the function that writes a request; canonical requests, those that extend them, and empty ones need none."""
     if way.request is None:
         return Code("encode_empty")
-    if dialect == contract.canonical:
+    if not is_translated(contract, dialect):
         return None
     return Code(f"translate.{function_name(TypePair(way.request, way.operation.request), Direction.WRITE)}")
 
@@ -185,8 +187,8 @@ def _emit_encode_request(contract: Contract, dialect: str, way: CallStyle) -> Co
 def _emit_response(contract: Contract, dialect: str, way: CallStyle) -> Code | None:
     if way.result is None or way.operation.response is None:
         return None
-    if dialect == contract.canonical:
-        return Code(f"ResponseReader(ours.{way.result})")
+    if not is_translated(contract, dialect):
+        return Code(f"ResponseReader({'ours' if dialect == contract.canonical else 'theirs'}.{way.result})")
     return Code(f"ResponseReader(theirs.{way.result}, translate.{function_name(TypePair(way.result, way.operation.response), Direction.READ)})")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from a2a_gen.emit.extension_models import emit_extension
 from a2a_gen.emit.normalizer import BASE, imports, normalize
 from a2a_gen.emit.render import docstring, header
 from a2a_gen.ir.model import Contract
@@ -92,6 +93,9 @@ def _package(dialect: str, families: tuple[Family, ...], contract: Contract, doc
     problems = [problem for family in families for problem in _differences(family, made.get(family.module, ""))]
     if problems:
         raise ContractError(problems)
+    extending = contract.dialect(dialect)
+    if extending is not None and extending.extends is not None:
+        return emit_extension(extending, families, contract, made)
     modules = {f"{dialect}/{family.module}.py": _module(family, made[family.module], contract) for family in families}
     return {f"{dialect}/__init__.py": _exports(dialect, families, contract), **modules}
 

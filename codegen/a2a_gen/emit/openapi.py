@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from a2a_gen.emit import routes
 from a2a_gen.emit.render import header
+from a2a_gen.ir.extension import list_bases
 from a2a_gen.ir.model import Contract, Dialect, OperationRow
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
@@ -174,7 +175,7 @@ def _error_schemas(contract: Contract, dialect: Dialect) -> JsonObject:
     """Describe the errors of a dialect: the body over HTTP+JSON, and ``error`` of a JSON-RPC response."""
     plain = _error_object(_PLAIN_DATA)
     is_status = dialect.facts["error_body"] == "status"
-    over_http, in_call = (_status_body(contract), _error_object(_DETAILS)) if is_status else (plain, plain)
+    over_http, in_call = (_status_body(contract, dialect), _error_object(_DETAILS)) if is_status else (plain, plain)
     return {f"{dialect.name}.Error": over_http, f"{dialect.name}.CallError": in_call}
 
 
@@ -182,8 +183,10 @@ def _error_object(data: JsonObject) -> JsonObject:
     return {"type": "object", "properties": {"code": {"type": "integer"}, "message": _TEXT, "data": data}, "required": ["code", "message"]}
 
 
-def _status_body(contract: Contract) -> JsonObject:
-    names: list[Json] = [*sorted({str(row.columns[contract.canonical]["grpc"]) for row in contract.errors if not row.is_abstract})]
+def _status_body(contract: Contract, dialect: Dialect) -> JsonObject:
+    own = {None, dialect.name, *list_bases(contract, dialect)}
+    rows = [row for row in contract.errors if not row.is_abstract and row.since in own]
+    names: list[Json] = [*sorted({str(row.columns[contract.canonical]["grpc"]) for row in rows})]
     properties: JsonObject = {"code": {"type": "integer"}, "status": {"enum": names}, "message": _TEXT, "details": _DETAILS}
     error: JsonObject = {"type": "object", "properties": properties, "required": [*properties]}
     return {"type": "object", "properties": {"error": error}, "required": ["error"]}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from a2a_gen.emit.call_styles import over_http
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import Contract, Field, FieldName, HttpPath, ListOf, OperationRow, PathField, Primitive, Record
+from a2a_gen.ir.model import Contract, Dialect, Field, FieldName, HttpPath, ListOf, OperationRow, PathField, Primitive, Record
 from a2a_gen.ir.names import field_name
 
 
@@ -87,14 +87,20 @@ def emit(contract: Contract) -> dict[str, bytes]:
 
 
 def build_route_tables(contract: Contract) -> tuple[RouteTable, ...]:
-    """List the dialects with paths of their own, each with the variants that share them."""
+    """List the dialects with paths of their own, each with the variants and extensions that share them."""
     return tuple(
         RouteTable(dialect.name, dialect.title, dialects, paths)
         for dialect in contract.dialects
-        if dialect.form_of is None
-        if (dialects := tuple(each.name for each in contract.dialects if dialect.name in (each.name, each.form_of)))
+        if dialect.form_of is None and dialect.extends is None
+        if (dialects := tuple(each.name for each in contract.dialects if dialect.name == find_path_owner(contract, each)))
         if (paths := tuple(_paths(contract, dialects)))
     )
+
+
+def find_path_owner(contract: Contract, dialect: Dialect) -> str:
+    """Return the dialect whose paths a dialect shares, or its own name."""
+    owner = contract.dialect(dialect.form_of or dialect.extends or "")
+    return dialect.name if owner is None else find_path_owner(contract, owner)
 
 
 def card_paths(contract: Contract) -> tuple[CardPath, ...]:

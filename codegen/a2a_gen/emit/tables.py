@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, literal, render
+from a2a_gen.ir.extension import list_bases
 from a2a_gen.ir.model import EXTENSIONS_FOLDER, Contract, Dialect, ErrorRow, Json, OperationCall, OperationRow, State
 from a2a_gen.ir.names import field_name
 
@@ -98,6 +99,7 @@ def _dialects(contract: Contract) -> bytes:
         sources=("dialects.json",),
         canonical=contract.canonical,
         dialects=contract.dialects,
+        bases={dialect.name: tuple(list_bases(contract, dialect)) for dialect in contract.dialects},
         parameters=contract.parameters,
         reserved_tenants=contract.reserved_tenants,
     )

@@ -8,6 +8,7 @@ from a2a_gen.emit.render import Code, render
 from a2a_gen.emit.translate.expressions import function_name
 from a2a_gen.emit.translate.plan import Module, TranslationPlan, build_plan
 from a2a_gen.emit.translate.steps import BranchStep, Function, LookupTable, Make, Step
+from a2a_gen.ir.extension import is_translated
 from a2a_gen.ir.model import Contract
 from a2a_gen.problems import ContractError, Problem
 
@@ -23,8 +24,8 @@ def emit(contract: Contract) -> dict[str, bytes]:
 
 
 def build_plans(contract: Contract) -> tuple[TranslationPlan, ...]:
-    """Plan the translations of every dialect but the canonical one."""
-    return tuple(build_plan(contract, dialect) for dialect in contract.dialects if dialect.name != contract.canonical)
+    """Plan the translations of every dialect but the canonical one and those that extend it."""
+    return tuple(build_plan(contract, dialect) for dialect in contract.dialects if is_translated(contract, dialect.name))
 
 
 def check(contract: Contract) -> tuple[Problem, ...]:

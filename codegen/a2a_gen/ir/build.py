@@ -240,7 +240,7 @@ def assemble(documents: Mapping[str, Document]) -> tuple[Contract, tuple[Problem
         error_domain=errors["domain"].text(),
         shared_codes=tuple(each.data for each in errors["shared_codes"].items() if isinstance(each.data, int)),
         errors=error_rows,
-        lifecycle=tables.lifecycle(lifecycle),
+        lifecycle=tables.lifecycle(lifecycle, known),
         extensions=tuple(tables.extensions(_extension_files(documents))),
     )
     missing = [

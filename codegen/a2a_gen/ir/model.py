@@ -127,7 +127,8 @@ class Dialect:
     """A version or variant of the protocol.
 
     ``enums`` maps words of its enumerations to canonical words; ``wrappers`` names canonical records that only wrap one member, where this dialect
-    has that member's value itself; ``form_of`` is the dialect whose paths and version it shares.
+    has that member's value itself; ``form_of`` is the dialect whose paths and version it shares. ``extends`` is the older version that it adds
+    members to: it has the methods, paths and words of that version, and is chosen by its own version number alone.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Dialect:
     description: str
     version: str | None
     form_of: str | None
+    extends: str | None
     facts: Mapping[str, Json]
     enums: Mapping[str, Mapping[str, str]]
     wrappers: Mapping[str, str]
@@ -234,6 +236,8 @@ class ErrorRow:
     section: str | None
     """The section of the specification that explains it."""
     place: Place
+    since: str | None = None
+    """The dialect that adds the error to the one that it extends; older ones do not have it."""
 
 
 @dataclass(frozen=True, slots=True)

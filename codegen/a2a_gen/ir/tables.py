@@ -8,7 +8,9 @@ numbered parameters, and for each member the pieces that it is joined from.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeVar
 
 from a2a_gen.ir import names
 from a2a_gen.ir.model import (
@@ -30,23 +32,33 @@ from a2a_gen.ir.model import (
 )
 from a2a_gen.ir.node import SourceNode
 
+T = TypeVar("T")
+
 # --- dialects ---
 
 _MEMBER = re.compile(r"\{(\w+)\}")
-_TYPED = frozenset({"name", "title", "description", "version", "form_of", "enums", "wrappers", "types", "lossy"})
+_TYPED = frozenset({"name", "title", "description", "version", "form_of", "extends", "enums", "wrappers", "types", "lossy"})
+_NOT_INHERITED = frozenset({"profiles"})
+"""Facts that a dialect does not have from the one that it extends."""
 _NOT_ARGUMENT = frozenset({"rule", "ours", "with"})
 
 
 def dialects(table: SourceNode) -> Iterator[Dialect]:
-    """Parse the dialects."""
+    """Parse the dialects. One that extends another has the facts of that one, listed above it, where its row says nothing."""
+    known: dict[str | None, Mapping[str, Json]] = {}
     for row in table["dialects"].items():
+        own: Mapping[str, Json] = {key: each.freeze() for key, each in row.members() if key not in _TYPED}
+        inherited = known.get(row["extends"].optional_text(), {})
+        facts = {**{key: each for key, each in inherited.items() if key not in _NOT_INHERITED}, **own}
+        known[row["name"].text()] = facts
         yield Dialect(
             name=row["name"].text(),
             title=row["title"].text(),
             description=row["description"].text(),
             version=row["version"].optional_text(),
             form_of=row["form_of"].optional_text(),
-            facts={key: each.freeze() for key, each in row.members() if key not in _TYPED},
+            extends=row["extends"].optional_text(),
+            facts=facts,
             enums={name: words.words() for name, words in row["enums"].members()},
             wrappers=row["wrappers"].words(),
             translations=tuple(map(_translation, row["types"].items())),
@@ -140,9 +152,20 @@ def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[Ope
             response=None if response is None else names.class_name(response),
             streams=row["streams"].flag(),
             capability=None if capability is None else names.field_name(capability),
-            calls=tuple(_call(dialect, call, prefixes.get(dialect, ("",))) for dialect, call in row["dialects"].members()),
+            calls=tuple(_inherit_calls([_call(name, call, prefixes.get(name, ("",))) for name, call in row["dialects"].members()], dialects)),
             place=row.place,
         )
+
+
+def _inherit_calls(calls: Iterable[OperationCall], dialects: tuple[Dialect, ...]) -> Iterator[OperationCall]:
+    """Add the calls of dialects that extend another and have none of their own, each after that one's."""
+    listed = {call.dialect: call for call in calls}
+    extensions = [(dialect.extends, dialect.name) for dialect in dialects if dialect.extends and dialect.name not in listed]
+    for call in listed.values():
+        found = [call]
+        for base, name in extensions:
+            found += [replace(each, dialect=name) for each in found if each.dialect == base]
+        yield from found
 
 
 def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> OperationCall:
@@ -167,8 +190,10 @@ def errors(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRo
     """Parse the errors; columns of a dialect override the columns of the row."""
     for row in table["errors"].items():
         is_abstract = row["abstract"].flag()
-        # A variant of a dialect responds with that dialect's errors.
-        spoken = {dialect.name: dialect.form_of or dialect.name for dialect in dialects} | {name: name for name, _ in row["dialects"].members()}
+        # A variant of a dialect responds with that dialect's errors; so does its extension.
+        homes = {dialect.name: dialect.form_of or dialect.extends for dialect in dialects}
+        own = {name: name for name, _ in row["dialects"].members()}
+        spoken = {name: _find_home(name, homes, own) for name in homes} | own
         yield ErrorRow(
             name=names.class_name(row["name"].text()),
             parent=names.class_name(row["parent"].text()),
@@ -178,7 +203,14 @@ def errors(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRo
             columns={} if is_abstract else {dialect: _columns(row, home) for dialect, home in spoken.items()},
             section=row["section"].optional_text(),
             place=row.place,
+            since=row["since"].optional_text(),
         )
+
+
+def _find_home(name: str, homes: Mapping[str, str | None], own: Collection[str]) -> str:
+    """Find the dialect whose errors a dialect has: its own, or those of the one that it is a form of or extends."""
+    home = homes.get(name)
+    return name if name in own or home is None or home == name else _find_home(home, {**homes, name: None}, own)
 
 
 def _columns(row: SourceNode, dialect: str) -> Mapping[str, Json]:
@@ -202,15 +234,31 @@ def extensions(families: Iterable[SourceNode]) -> Iterator[ExtensionRow]:
         )
 
 
-def lifecycle(table: SourceNode) -> Lifecycle:
-    """Parse the states of a task."""
+def lifecycle(table: SourceNode, dialects: tuple[Dialect, ...] = ()) -> Lifecycle:
+    """Parse the states of a task; a dialect has the spellings of the one that it extends."""
+    extensions = [(dialect.extends, dialect.name) for dialect in dialects if dialect.extends]
     return Lifecycle(
         type=names.class_name(table["type"].text()),
         initial=names.member_name(table["initial"].text()),
-        states=tuple(_states(table)),
-        unknown=table["unknown"]["spellings"].words(),
+        states=tuple(_extend_spellings(state, extensions) for state in _states(table)),
+        unknown=_inherit(table["unknown"]["spellings"].words(), extensions),
         place=table.place,
     )
+
+
+def _extend_spellings(state: State, extensions: Iterable[tuple[str, str]]) -> State:
+    return replace(state, spellings=_inherit(state.spellings, extensions), reads=_inherit(state.reads, extensions))
+
+
+def _inherit(by_dialect: Mapping[str, T], extensions: Iterable[tuple[str, str]]) -> Mapping[str, T]:
+    """Give dialects what those have that they extend, behind it, so that the order of the table stays."""
+    found: dict[str, T] = {}
+    for dialect, value in by_dialect.items():
+        own = [dialect]
+        for base, name in extensions:
+            own += [name] if base in own and name not in by_dialect else []
+        found |= dict.fromkeys(own, value)
+    return found
 
 
 def _states(table: SourceNode) -> Iterator[State]:

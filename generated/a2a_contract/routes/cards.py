@@ -3,7 +3,7 @@
 
 from ..http import CardRoute
 
-AGENT_CARD_JSON = CardRoute("/.well-known/agent-card.json", ("v1_0", "v0_3"))
+AGENT_CARD_JSON = CardRoute("/.well-known/agent-card.json", ("v1_0", "v1_1_draft", "v0_3"))
 AGENT_JSON = CardRoute("/.well-known/agent.json", ("v0_3", "mesh"))
 
 CARDS = (

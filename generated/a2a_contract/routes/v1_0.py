@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from ..bindings import (
     v1_0,
+    v1_1_draft,
 )
 from ..http import PathMember, Route, RouteBinding
 
@@ -12,7 +13,10 @@ MESSAGE_SEND = Route(
     "/message:send",
     MappingProxyType(
         {
-            ("POST", None): (RouteBinding(v1_0.SEND_MESSAGE),),
+            ("POST", None): (
+                RouteBinding(v1_0.SEND_MESSAGE),
+                RouteBinding(v1_1_draft.SEND_MESSAGE),
+            ),
         }
     ),
 )
@@ -20,7 +24,10 @@ TENANT_MESSAGE_SEND = Route(
     "/{tenant:str}/message:send",
     MappingProxyType(
         {
-            ("POST", None): (RouteBinding(v1_0.SEND_MESSAGE, (PathMember("tenant", (0,)),)),),
+            ("POST", None): (
+                RouteBinding(v1_0.SEND_MESSAGE, (PathMember("tenant", (0,)),)),
+                RouteBinding(v1_1_draft.SEND_MESSAGE, (PathMember("tenant", (0,)),)),
+            ),
         }
     ),
 )
@@ -28,7 +35,10 @@ MESSAGE_STREAM = Route(
     "/message:stream",
     MappingProxyType(
         {
-            ("POST", None): (RouteBinding(v1_0.SEND_STREAMING_MESSAGE),),
+            ("POST", None): (
+                RouteBinding(v1_0.SEND_STREAMING_MESSAGE),
+                RouteBinding(v1_1_draft.SEND_STREAMING_MESSAGE),
+            ),
         }
     ),
 )
@@ -36,7 +46,10 @@ TENANT_MESSAGE_STREAM = Route(
     "/{tenant:str}/message:stream",
     MappingProxyType(
         {
-            ("POST", None): (RouteBinding(v1_0.SEND_STREAMING_MESSAGE, (PathMember("tenant", (0,)),)),),
+            ("POST", None): (
+                RouteBinding(v1_0.SEND_STREAMING_MESSAGE, (PathMember("tenant", (0,)),)),
+                RouteBinding(v1_1_draft.SEND_STREAMING_MESSAGE, (PathMember("tenant", (0,)),)),
+            ),
         }
     ),
 )
@@ -44,10 +57,22 @@ TASKS_ID = Route(
     "/tasks/{id:str}",
     MappingProxyType(
         {
-            ("GET", None): (RouteBinding(v1_0.GET_TASK, (PathMember("id", (0,)),)),),
-            ("POST", "cancel"): (RouteBinding(v1_0.CANCEL_TASK, (PathMember("id", (0,)),)),),
-            ("GET", "subscribe"): (RouteBinding(v1_0.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),),
-            ("POST", "subscribe"): (RouteBinding(v1_0.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),),
+            ("GET", None): (
+                RouteBinding(v1_0.GET_TASK, (PathMember("id", (0,)),)),
+                RouteBinding(v1_1_draft.GET_TASK, (PathMember("id", (0,)),)),
+            ),
+            ("POST", "cancel"): (
+                RouteBinding(v1_0.CANCEL_TASK, (PathMember("id", (0,)),)),
+                RouteBinding(v1_1_draft.CANCEL_TASK, (PathMember("id", (0,)),)),
+            ),
+            ("GET", "subscribe"): (
+                RouteBinding(v1_0.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),
+                RouteBinding(v1_1_draft.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),
+            ),
+            ("POST", "subscribe"): (
+                RouteBinding(v1_0.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),
+                RouteBinding(v1_1_draft.SUBSCRIBE_TO_TASK, (PathMember("id", (0,)),)),
+            ),
         }
     ),
 )
@@ -63,10 +88,24 @@ TENANT_TASKS_ID = Route(
                         PathMember("id", (1,)),
                     ),
                 ),
+                RouteBinding(
+                    v1_1_draft.GET_TASK,
+                    (
+                        PathMember("tenant", (0,)),
+                        PathMember("id", (1,)),
+                    ),
+                ),
             ),
             ("POST", "cancel"): (
                 RouteBinding(
                     v1_0.CANCEL_TASK,
+                    (
+                        PathMember("tenant", (0,)),
+                        PathMember("id", (1,)),
+                    ),
+                ),
+                RouteBinding(
+                    v1_1_draft.CANCEL_TASK,
                     (
                         PathMember("tenant", (0,)),
                         PathMember("id", (1,)),
@@ -81,10 +120,24 @@ TENANT_TASKS_ID = Route(
                         PathMember("id", (1,)),
                     ),
                 ),
+                RouteBinding(
+                    v1_1_draft.SUBSCRIBE_TO_TASK,
+                    (
+                        PathMember("tenant", (0,)),
+                        PathMember("id", (1,)),
+                    ),
+                ),
             ),
             ("POST", "subscribe"): (
                 RouteBinding(
                     v1_0.SUBSCRIBE_TO_TASK,
+                    (
+                        PathMember("tenant", (0,)),
+                        PathMember("id", (1,)),
+                    ),
+                ),
+                RouteBinding(
+                    v1_1_draft.SUBSCRIBE_TO_TASK,
                     (
                         PathMember("tenant", (0,)),
                         PathMember("id", (1,)),
@@ -98,7 +151,10 @@ TASKS = Route(
     "/tasks",
     MappingProxyType(
         {
-            ("GET", None): (RouteBinding(v1_0.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),),
+            ("GET", None): (
+                RouteBinding(v1_0.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),
+                RouteBinding(v1_1_draft.LIST_TASKS, flags=frozenset(("includeArtifacts", "include_artifacts"))),
+            ),
         }
     ),
 )
@@ -108,6 +164,7 @@ TENANT_TASKS = Route(
         {
             ("GET", None): (
                 RouteBinding(v1_0.LIST_TASKS, (PathMember("tenant", (0,)),), flags=frozenset(("includeArtifacts", "include_artifacts"))),
+                RouteBinding(v1_1_draft.LIST_TASKS, (PathMember("tenant", (0,)),), flags=frozenset(("includeArtifacts", "include_artifacts"))),
             ),
         }
     ),
@@ -116,8 +173,14 @@ TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
     "/tasks/{taskId:str}/pushNotificationConfigs",
     MappingProxyType(
         {
-            ("POST", None): (RouteBinding(v1_0.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),),
-            ("GET", None): (RouteBinding(v1_0.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("taskId", (0,)),)),),
+            ("POST", None): (
+                RouteBinding(v1_0.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),
+                RouteBinding(v1_1_draft.CREATE_TASK_PUSH_NOTIFICATION_CONFIG, (PathMember("taskId", (0,)),)),
+            ),
+            ("GET", None): (
+                RouteBinding(v1_0.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("taskId", (0,)),)),
+                RouteBinding(v1_1_draft.LIST_TASK_PUSH_NOTIFICATION_CONFIGS, (PathMember("taskId", (0,)),)),
+            ),
         }
     ),
 )
@@ -133,10 +196,24 @@ TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS = Route(
                         PathMember("taskId", (1,)),
                     ),
                 ),
+                RouteBinding(
+                    v1_1_draft.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
+                    (
+                        PathMember("tenant", (0,)),
+                        PathMember("taskId", (1,)),
+                    ),
+                ),
             ),
             ("GET", None): (
                 RouteBinding(
                     v1_0.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
+                    (
+                        PathMember("tenant", (0,)),
+                        PathMember("taskId", (1,)),
+                    ),
+                ),
+                RouteBinding(
+                    v1_1_draft.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
                     (
                         PathMember("tenant", (0,)),
                         PathMember("taskId", (1,)),
@@ -158,10 +235,24 @@ TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
                         PathMember("id", (1,)),
                     ),
                 ),
+                RouteBinding(
+                    v1_1_draft.GET_TASK_PUSH_NOTIFICATION_CONFIG,
+                    (
+                        PathMember("taskId", (0,)),
+                        PathMember("id", (1,)),
+                    ),
+                ),
             ),
             ("DELETE", None): (
                 RouteBinding(
                     v1_0.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+                    (
+                        PathMember("taskId", (0,)),
+                        PathMember("id", (1,)),
+                    ),
+                ),
+                RouteBinding(
+                    v1_1_draft.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
                     (
                         PathMember("taskId", (0,)),
                         PathMember("id", (1,)),
@@ -184,10 +275,26 @@ TENANT_TASKS_TASK_ID_PUSH_NOTIFICATION_CONFIGS_ID = Route(
                         PathMember("id", (2,)),
                     ),
                 ),
+                RouteBinding(
+                    v1_1_draft.GET_TASK_PUSH_NOTIFICATION_CONFIG,
+                    (
+                        PathMember("tenant", (0,)),
+                        PathMember("taskId", (1,)),
+                        PathMember("id", (2,)),
+                    ),
+                ),
             ),
             ("DELETE", None): (
                 RouteBinding(
                     v1_0.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
+                    (
+                        PathMember("tenant", (0,)),
+                        PathMember("taskId", (1,)),
+                        PathMember("id", (2,)),
+                    ),
+                ),
+                RouteBinding(
+                    v1_1_draft.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
                     (
                         PathMember("tenant", (0,)),
                         PathMember("taskId", (1,)),
@@ -202,7 +309,10 @@ EXTENDED_AGENT_CARD = Route(
     "/extendedAgentCard",
     MappingProxyType(
         {
-            ("GET", None): (RouteBinding(v1_0.GET_EXTENDED_AGENT_CARD),),
+            ("GET", None): (
+                RouteBinding(v1_0.GET_EXTENDED_AGENT_CARD),
+                RouteBinding(v1_1_draft.GET_EXTENDED_AGENT_CARD),
+            ),
         }
     ),
 )
@@ -210,7 +320,10 @@ TENANT_EXTENDED_AGENT_CARD = Route(
     "/{tenant:str}/extendedAgentCard",
     MappingProxyType(
         {
-            ("GET", None): (RouteBinding(v1_0.GET_EXTENDED_AGENT_CARD, (PathMember("tenant", (0,)),)),),
+            ("GET", None): (
+                RouteBinding(v1_0.GET_EXTENDED_AGENT_CARD, (PathMember("tenant", (0,)),)),
+                RouteBinding(v1_1_draft.GET_EXTENDED_AGENT_CARD, (PathMember("tenant", (0,)),)),
+            ),
         }
     ),
 )

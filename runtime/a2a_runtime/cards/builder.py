@@ -46,7 +46,7 @@ def build_card(surface: Surface, base_url: str, dialect: str = CANONICAL.name, r
     return AgentCard(
         name=agent.name,
         description=agent.description or next(filter(None, (source.summarize(len(skills)) for source in agent.sources)), ""),
-        supported_interfaces=list(_build_interfaces(surface, url, DIALECTS[DIALECTS[dialect].form_of or dialect])),
+        supported_interfaces=list(_build_interfaces(surface, url, DIALECTS[DIALECTS[dialect].home])),
         provider=agent.provider,
         version=agent.version,
         documentation_url=agent.documentation_url,

@@ -75,7 +75,7 @@ class CardCache:
 
 
 def _resolve_form(dialect: str) -> str:
-    return DIALECTS[dialect].form_of or dialect
+    return DIALECTS[dialect].home
 
 
 class PublicUrls:

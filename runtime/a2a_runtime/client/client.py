@@ -45,6 +45,7 @@ from a2a_runtime.client.auth import CardAuth, Credential, build_auth
 from a2a_runtime.client.card_resolver import CardResolver, is_http_url
 from a2a_runtime.client.connection import AgentConnection, ClientConnection
 from a2a_runtime.client.errors import InvalidResponseError
+from a2a_runtime.client.generations import add_generation
 from a2a_runtime.client.grpc import PLAIN, TLS, GrpcTransport, is_grpc_url
 from a2a_runtime.client.options import ClientOptions, SendOptions
 from a2a_runtime.client.stream import TaskStream
@@ -199,10 +200,20 @@ class A2AClient:
         return await self._connection.fetch_document(url)
 
     async def send(
-        self, content: Content, *, task: TaskOrId | None = None, context_id: str | None = None, wait: bool = True, options: SendOptions | None = None
+        self,
+        content: Content,
+        *,
+        task: TaskOrId | None = None,
+        context_id: str | None = None,
+        wait: bool = True,
+        if_generation: int | None = None,
+        options: SendOptions | None = None,
     ) -> Task | Message:
-        """Send a message and wait for the result; ``wait=False`` returns as soon as the task exists."""
-        options = options or SendOptions()
+        """Send a message and wait for the result; ``wait=False`` returns as soon as the task exists.
+
+        With ``if_generation`` the message is refused (``TaskGenerationMismatchError``) if the task has changed since that generation was read.
+        """
+        options = _add_generation(options, if_generation)
         request = _build_request(build_message(content, task, context_id, options), options, wait=wait)
         response = await self._connection.call(operations.SEND_MESSAGE, request, SendMessageResponse, options.idempotency_key or str(uuid4()))
         result = response.task or response.message
@@ -211,10 +222,16 @@ class A2AClient:
         return result
 
     def stream(
-        self, content: Content, *, task: TaskOrId | None = None, context_id: str | None = None, options: SendOptions | None = None
+        self,
+        content: Content,
+        *,
+        task: TaskOrId | None = None,
+        context_id: str | None = None,
+        if_generation: int | None = None,
+        options: SendOptions | None = None,
     ) -> TaskStream:
-        """Send a message when the iteration begins, and yield events until the task ends."""
-        options = options or SendOptions()
+        """Send a message when the iteration begins, and yield events until the task ends; ``if_generation`` is as in ``send``."""
+        options = _add_generation(options, if_generation)
         request = _build_request(build_message(content, task, context_id, options), options, wait=True)
         key = options.idempotency_key or str(uuid4())
         return TaskStream(self._connection, operations.SEND_STREAMING_MESSAGE, request, idempotency_key=key)
@@ -280,6 +297,11 @@ def complete_options(url: str, timeout: float | None, options: ClientOptions) ->
     return replace(options, card_verifier=build_card_verifier(options.card_keys))
 
 
+def _add_generation(options: SendOptions | None, if_generation: int | None) -> SendOptions:
+    options = options or _NO_OPTIONS
+    return options if if_generation is None else replace(options, if_generation=if_generation)
+
+
 def _build_request(message: Message, options: SendOptions, *, wait: bool) -> SendMessageRequest:
     configuration = SendMessageConfiguration(
         accepted_output_modes=None if options.output_modes is None else [*options.output_modes],
@@ -290,4 +312,5 @@ def _build_request(message: Message, options: SendOptions, *, wait: bool) -> Sen
     metadata = None if options.metadata is None else dict(options.metadata)
     if options.skill is not None:
         metadata = {**(metadata or {}), SKILL_ID: options.skill}
-    return SendMessageRequest(message=message, configuration=configuration, metadata=metadata)
+    request = SendMessageRequest(message=message, configuration=configuration, metadata=metadata)
+    return request if options.if_generation is None else add_generation(request, options.if_generation)

@@ -27,6 +27,7 @@ from a2a_contract.v1_0 import AgentCard, GetExtendedAgentCardRequest, GetTaskReq
 from a2a_runtime.client.auth import CardAuth
 from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
 from a2a_runtime.client.errors import ConnectError, InvalidResponseError, MissingCredentialsError, UnexpectedStatusError, UntrustedOriginError
+from a2a_runtime.client.generations import check_generations, has_generations
 from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interfaces, interface_from_pin
 from a2a_runtime.client.spans import activate, trace_connection, trace_request
@@ -61,6 +62,10 @@ class ClientConnection(Protocol):
     async def get_task(self, task_id: str) -> Task:
         """Read the current state of a task."""
         return await self.call(GET_TASK, GetTaskRequest(id=task_id), Task)
+
+    async def needs_polls(self) -> bool:
+        """Tell whether the agent has no streams, but numbers the changes of a task, so that reads wait for them."""
+        return False
 
     async def get_card(self, *, refresh: bool = False) -> AgentCard:
         """Read the card."""
@@ -176,7 +181,7 @@ class AgentConnection(ClientConnection):
             body = await self._fetch(protocol, GET_EXTENDED_AGENT_CARD, GetExtendedAgentCardRequest(), None)
             card = require_result(GET_EXTENDED_AGENT_CARD, protocol.decode(GET_EXTENDED_AGENT_CARD, body), AgentCard)
         dialect = protocol.interface.dialect
-        card_dialect = DIALECTS[dialect.form_of] if dialect.form_of else dialect
+        card_dialect = DIALECTS[dialect.home]
         resolved = ResolvedCard(card, card_dialect, protocol.interface.url, protocol.extract_result(body))
         return (await self._card_resolver.verify(resolved)).card
 
@@ -259,6 +264,11 @@ class AgentConnection(ClientConnection):
         """Tell whether a request may be repeated after an error."""
         return is_retryable_error(self._get_retry_safety(operation, idempotency_key), error)
 
+    async def needs_polls(self) -> bool:
+        """Tell it by the card; an interface without a card has streams."""
+        dialect = (await self.resolve_protocol()).interface.dialect
+        return self._resolved_card is not None and not self._resolved_card.card.capabilities.streaming and has_generations(dialect)
+
     def can_continue(self) -> bool:
         """Tell whether the card declares it; without a card, and for the mesh, whose cards have no extensions, the ids of events are the sign."""
         resolved = self._resolved_card
@@ -295,6 +305,7 @@ class AgentConnection(ClientConnection):
             raise UnsupportedOperationError(f"tenant {tenant!r}: {dialect.title} has no tenants; pin 1.0, or set no tenant")
         if tenant and "tenant" in type(request).model_fields and "tenant" not in request.model_fields_set:
             request = request.model_copy(update={"tenant": tenant})
+        check_generations(request, dialect)
         if isinstance(request, SendMessageRequest):
             self._warn_of_selection(request)
         canonical = METHODS[CANONICAL.name][operation.calls[CANONICAL.name].method or ""]

@@ -22,6 +22,7 @@ import httpx
 from pydantic.alias_generators import to_snake
 from pydantic_core import to_json
 
+from a2a_contract.dialects import VERSION
 from a2a_contract.errors import ERRORS, InvalidParamsError, UnsupportedOperationError
 from a2a_runtime.client.errors import InvalidResponseError, ResponseTooLargeError
 
@@ -63,7 +64,8 @@ class GrpcTransport(httpx.AsyncBaseTransport):
         """Make the call that a request describes."""
         from a2a_contract import protobuf  # noqa: PLC0415 - many modules, for this binding only
 
-        method, url = protobuf.METHODS[request.url.path], str(request.url)
+        method, url = protobuf.find_method(request.url.path, request.headers.get(VERSION.headers[0])), str(request.url)
+        assert method is not None, "the protocol makes the path"  # noqa: S101 - a fact of the caller
         data = _write(method.request, await request.aread())
         metadata = [(name, value) for name, value in _decode_headers(request) if name not in _HTTP_HEADERS]
         seconds: float | None = request.extensions.get("timeout", {}).get("read")

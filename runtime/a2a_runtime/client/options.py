@@ -114,3 +114,5 @@ class SendOptions:
     """URIs of the extensions that the message uses; the request asks for them."""
     idempotency_key: str | None = None
     """Identifies a repeated request; generated if omitted."""
+    if_generation: int | None = None
+    """The generation that the task must have for the message to be taken, at an agent of a version that has generations."""

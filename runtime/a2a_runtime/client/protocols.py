@@ -69,9 +69,9 @@ def interface_from_pin(url: str, pin: Pin) -> Interface:
 
 def _find_by_version(pin: Pin) -> Dialect:
     """Find the dialect of a version, over HTTP+JSON in its likeliest form; raise for an unknown one."""
-    found = [each for each in DIALECTS.values() if each.version == pin.dialect]
+    found = [each for each in DIALECTS.values() if pin.dialect in (each.version, each.spelling)]
     if not found:
-        known = ", ".join(dict.fromkeys(each.version or each.name for each in DIALECTS.values()))
+        known = ", ".join(dict.fromkeys(each.spelling for each in DIALECTS.values()))
         raise NoInterfaceError(f"Pin: unknown dialect {pin.dialect!r}; use one of {known}")
     return found[-1] if pin.transport == HTTP_JSON else found[0]
 
@@ -79,15 +79,17 @@ def _find_by_version(pin: Pin) -> Dialect:
 def choose_interfaces(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> tuple[Interface, ...]:
     """Choose the interfaces of a card that may be used, in the order of the card; each URL and transport once, in the likeliest form."""
     usable = [interface for listed in card.supported_interfaces for interface in list_usable(listed, card_dialect, card_url)]
-    candidates = [
-        each for each in usable if pin.dialect in (None, each.dialect.name, each.dialect.version) and pin.transport in (None, each.transport)
-    ]
+    candidates = [each for each in usable if _is_pinned(each.dialect, pin) and pin.transport in (None, each.transport)]
     if not candidates:
         raise NoInterfaceError(_describe_mismatch(card, pin))
     distinct: dict[tuple[str, str, str | None], Interface] = {}
     for each in candidates:
         distinct.setdefault((each.url, each.transport.value, each.dialect.version), each)
     return tuple(distinct.values())
+
+
+def _is_pinned(dialect: Dialect, pin: Pin) -> bool:
+    return pin.dialect in (None, dialect.name, dialect.version, dialect.spelling)
 
 
 def list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
@@ -135,7 +137,7 @@ def _is_supported(dialect: Dialect, transport: TransportProtocol) -> bool:
 
 
 def _get_base_dialect(dialect: Dialect) -> Dialect:
-    return DIALECTS[dialect.form_of] if dialect.form_of else dialect
+    return DIALECTS[dialect.home]
 
 
 def _describe_mismatch(card: AgentCard, pin: Pin) -> str:
@@ -260,10 +262,11 @@ class RestProtocol(ClientProtocol):
 
     def __init__(self, interface: Interface) -> None:
         super().__init__(interface)
-        family = interface.dialect.form_of or interface.dialect.name
+        dialect = interface.dialect
+        family = dialect.form_of or dialect.name
         forms = [each for each in DIALECTS.values() if family in (each.name, each.form_of)]
         forms.sort(key=lambda each: each is not interface.dialect)
-        self._path_builders: Mapping[str, PathBuilder] = {each.name: PathBuilder(each.name, PATHS[family]) for each in forms}
+        self._path_builders: Mapping[str, PathBuilder] = {each.name: PathBuilder(each.name, PATHS[dialect.home]) for each in forms}
 
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
         """Encode a request as path, query and body."""
@@ -353,7 +356,8 @@ class GrpcProtocol(ClientProtocol):
     def _methods(self) -> Mapping[str, Method]:
         from a2a_contract import protobuf  # noqa: PLC0415 - many modules, for this binding only
 
-        return protobuf.METHODS
+        dialect = self.interface.dialect
+        return protobuf.METHODS if dialect.extends is None else protobuf.EXTENDED_METHODS[dialect.version or ""]
 
 
 def build_protocol(interface: Interface, *, double_base64: bool = False) -> ClientProtocol:

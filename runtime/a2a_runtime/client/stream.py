@@ -8,6 +8,9 @@
               ▼
             get the task ──► its final state, as the last event         also before giving up
 
+An agent that numbers the changes of a task cannot lose events unnoticed: after a gap the task is read, and repeated events are left out. Without
+streams, such an agent is asked for the task again and again, and answers when it has changed.
+
 If the card declares resumption, no event is lost or duplicated. Otherwise the snapshot that the stream resumes with contains the missed events.
 """
 
@@ -25,10 +28,13 @@ from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation
 from a2a_contract.errors import A2AError, UnauthenticatedError, UnavailableError
 from a2a_contract.lifecycle import INTERRUPTED, TERMINAL
-from a2a_contract.operations import CANCEL_TASK, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
+from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE, SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import (
     CancelTaskRequest,
     Message,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    SendMessageResponse,
     SubscribeToTaskRequest,
     Task,
     TaskArtifactUpdateEvent,
@@ -37,6 +43,7 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.client.connection import ClientConnection
 from a2a_runtime.client.errors import A2AClientError, ConnectError, ConnectionLostError, ResponseTimeoutError, StreamLostError
+from a2a_runtime.client.generations import POLL_SECONDS, Arrival, GenerationTracker, build_long_poll
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.origin import current_origin
 
@@ -69,12 +76,18 @@ class TaskStream:
         self.task_id, self.cursor = task_id, cursor
         self._given_cursor = cursor
         self.state: TaskState | None = None
+        self._generations = GenerationTracker()
         self.is_over = False
         self._connection, self._operation, self._request, self._idempotency_key = connection, operation, request, idempotency_key
         self._has_started = False
         self._idle = asyncio.Event()
         self._idle.set()
         self._iteration: ReferenceType[AsyncGenerator[TaskEvent, None]] | None = None
+
+    @property
+    def generation(self) -> int:
+        """The generation of the task after the last event; 0 if the agent does not number changes."""
+        return self._generations.last
 
     def __aiter__(self) -> AsyncIterator[TaskEvent]:
         # A weak reference: the iteration and its connection go away with the loop over it.
@@ -145,13 +158,17 @@ class TaskStream:
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait({reading})
 
-    async def _decode(self, operation: Operation, server_event: ServerEvent) -> TaskEvent:
-        """Decode an event, and note what it says of the task."""
+    async def _decode(self, operation: Operation, server_event: ServerEvent) -> TaskEvent | None:
+        """Decode an event, and note what it says of the task; where events are missing the task is read. ``None`` for a repeated event."""
         response = await self._connection.decode_event(operation, server_event)
         event = response.task or response.message or response.status_update or response.artifact_update
         assert event is not None, "the contract allows no empty event"  # noqa: S101 - a fact of the contract
-        self._update_state(event, server_event)
-        return event
+        arrival = self._generations.classify(event)
+        if arrival is Arrival.AFTER_GAP:
+            event = await self._connection.get_task(self.task_id or "")
+            self._generations.classify(event)
+        self._update_state(event, server_event.last_event_id)
+        return None if arrival is Arrival.REPEATED else event
 
     async def _follow(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow the task over any number of connections."""
@@ -181,19 +198,12 @@ class TaskStream:
 
     async def _follow_connection(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow one connection; read the final task if the agent no longer streams it."""
-        operation, request, key = self._operation, self._request, self._idempotency_key
         is_resuming = self._has_started and self.task_id is not None
-        if is_resuming:
-            operation, request, key = SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=self.task_id or ""), None
-        is_known = self.cursor == self._given_cursor or self._connection.can_continue()
-        cursor = self.cursor if self.task_id and is_known else None
         try:
-            async with aclosing(self._connection.stream_events(operation, request, cursor, key)) as server_events:
-                async for server_event in self._keep_first(server_events):
-                    event = await self._decode(operation, server_event)
+            reading = self._poll if await self._connection.needs_polls() else self._read_stream
+            async with aclosing(reading(is_resuming=is_resuming)) as events:
+                async for event in events:
                     yield event
-                    if self.is_over or (self._is_question(event) and (is_resuming or not isinstance(event, Task))):  # not the task before the message
-                        return
         except UnauthenticatedError as error:
             if is_resuming or self.task_id is None:
                 raise
@@ -206,9 +216,49 @@ class TaskStream:
                 raise
             yield await self._fetch_final_task()
 
-    def _update_state(self, event: TaskEvent, server_event: ServerEvent) -> None:
+    async def _read_stream(self, *, is_resuming: bool) -> AsyncGenerator[TaskEvent, None]:
+        """Read the events of one connection."""
+        operation, request, key = self._operation, self._request, self._idempotency_key
+        if is_resuming:
+            operation, request, key = SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=self.task_id or ""), None
+        is_known = self.cursor == self._given_cursor or self._connection.can_continue()
+        cursor = self.cursor if self.task_id and is_known else None
+        async with aclosing(self._connection.stream_events(operation, request, cursor, key)) as server_events:
+            async for server_event in self._keep_first(server_events):
+                event = await self._decode(operation, server_event)
+                if event is None:
+                    continue
+                yield event
+                if self.is_over or (self._is_question(event) and (is_resuming or not isinstance(event, Task))):  # not the task before the message
+                    return
+
+    async def _poll(self, *, is_resuming: bool) -> AsyncGenerator[TaskEvent, None]:
+        """Follow the task at an agent without streams: reads that wait for its next change."""
+        event: TaskEvent | None = None
+        if not is_resuming and isinstance(self._request, SendMessageRequest):
+            configuration = (self._request.configuration or SendMessageConfiguration()).model_copy(update={"return_immediately": True})
+            request = self._request.model_copy(update={"configuration": configuration})
+            response = await self._connection.call(SEND_MESSAGE, request, SendMessageResponse, self._idempotency_key)
+            event = response.task or response.message
+        while True:
+            known, is_message = self.generation, isinstance(self._request, SendMessageRequest)
+            if event is None:
+                with suppress(ResponseTimeoutError):  # nothing has changed for as long as this client waits
+                    event = await self._connection.call(GET_TASK, build_long_poll(self.task_id or "", known), Task)
+            if event is not None:
+                self._generations.classify(event)
+                if not known or self.generation != known:
+                    self._update_state(event, None)
+                    yield event
+                if self.is_over or (is_message and str(self.state) in INTERRUPTED_STATES):
+                    return
+                if not self.generation:
+                    await asyncio.sleep(POLL_SECONDS)
+            event = None
+
+    def _update_state(self, event: TaskEvent, cursor: str | None) -> None:
         self._has_started = True
-        self.cursor = server_event.last_event_id or self.cursor
+        self.cursor = cursor or self.cursor
         match event:
             case Message():
                 self.is_over = True

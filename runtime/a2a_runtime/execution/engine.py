@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from a2a_contract.base import Encoded
-from a2a_contract.errors import InvalidParamsError, TaskNotCancelableError, TaskNotFoundError, UnavailableError
+from a2a_contract.errors import InvalidParamsError, TaskGenerationMismatchError, TaskNotCancelableError, TaskNotFoundError, UnavailableError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Message, StreamResponse
 from a2a_runtime.caller import Caller, TaskScope
@@ -35,7 +35,7 @@ from a2a_runtime.execution.background import BackgroundTasks
 from a2a_runtime.execution.begun import BegunHandler
 from a2a_runtime.execution.context import Context, SkillView
 from a2a_runtime.execution.dependencies import Fetcher, NoFetcher, RunDependencies
-from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change, check_authorization, check_follow_up
+from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change, check_authorization, check_follow_up, check_generation, is_repeated
 from a2a_runtime.execution.inline import run_inline
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.runner import InProcessRunner, Skills
@@ -63,8 +63,6 @@ SETTLED: frozenset[State] = TERMINAL | INTERRUPTED
 
 _NOTIFIER_RETRY_SECONDS = 1.0
 _MAX_ATTEMPTS = 8
-_NO_VERSION = 0
-"""No task has this version."""
 
 Launch: TypeAlias = Callable[[CreateResult], None]
 """Runs the handler of a task that was created."""
@@ -160,9 +158,9 @@ class Engine:
         return stored
 
     async def follow(
-        self, scope: TaskScope, wire_id: str, cursor: int | None = None, until: frozenset[State] = TERMINAL
+        self, scope: TaskScope, wire_id: str, cursor: int | None = None, until: frozenset[State] = TERMINAL, *, with_messages: bool = False
     ) -> AsyncGenerator[LoggedEvent, None]:
-        """Follow a task up to and with the event that brings it into one of these states.
+        """Follow a task up to and with the event that brings it into one of these states, with messages of clients if wanted.
 
         Without a cursor, a task that has ended is refused (``TaskTerminalError``).
         """
@@ -172,14 +170,20 @@ class Engine:
                 raise TaskTerminalError(f"The task has ended ({stored.state.name})")
         elif cursor > stored.last_seq:
             raise InvalidParamsError(fields=((CURSOR_HEADER, f"The task has {stored.last_seq} events; there is none after number {cursor}"),))
-        return self._follow(stored, cursor, until)
+        return self._follow(stored, cursor, until, with_messages)
 
-    async def _follow(self, stored: StoredTask, cursor: int | None, until: frozenset[State]) -> AsyncGenerator[LoggedEvent, None]:
+    async def _follow(
+        self,
+        stored: StoredTask,
+        cursor: int | None,
+        until: frozenset[State],
+        with_messages: bool,  # noqa: FBT001 - private, and one place
+    ) -> AsyncGenerator[LoggedEvent, None]:
         if cursor == stored.last_seq and stored.state in TERMINAL:
             return
         if cursor is not None:
             try:
-                async with aclosing(self.hub.follow(stored.key, cursor, until)) as events:
+                async with aclosing(self.hub.follow(stored.key, cursor, until, with_messages=with_messages)) as events:
                     async for event in events:
                         yield event
             except EventsGoneError:
@@ -188,7 +192,7 @@ class Engine:
                 return
         yield to_snapshot_event(stored)
         if stored.state not in until:
-            async with aclosing(self.hub.follow(stored.key, stored.last_seq, until)) as events:
+            async with aclosing(self.hub.follow(stored.key, stored.last_seq, until, with_messages=with_messages)) as events:
                 async for event in events:
                     yield event
 
@@ -253,9 +257,18 @@ class Engine:
             begun.abort()
 
     async def send_message(
-        self, scope: TaskScope, wire_id: str, message: Message, idempotency_key: IdempotencyKey | None = None, authorization: str | None = None
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        message: Message,
+        idempotency_key: IdempotencyKey | None = None,
+        authorization: str | None = None,
+        generation: int | None = None,
     ) -> AcceptedMessage:
-        """Add a message to a task in its present state, with ``authorization`` only if it waits for that key; retry if the state changes."""
+        """Add a message to a task in its present state; retry if the state changes.
+
+        With ``authorization`` only if the task waits for that key, with ``generation`` only if that is its last event.
+        """
         self._require_open()
         for _ in range(_MAX_ATTEMPTS):
             stored = await self.load(scope, wire_id, 0, include_artifacts=False)
@@ -263,40 +276,39 @@ class Engine:
             if authorization is not None:
                 check_authorization(stored, authorization)
             try:
+                check_generation(stored, generation)
                 check_follow_up(stored, message, self._skills.find(scope.surface, stored.skill))
-            except TaskStateError:
-                if idempotency_key is None or not await self._is_repeated(stored, bound, idempotency_key):
+            except (TaskStateError, TaskGenerationMismatchError):
+                if idempotency_key is None or not await is_repeated(self._store, stored, bound, idempotency_key):
                     raise
                 return AcceptedMessage(stored, stored.last_seq, is_new=False)
-            accepting = self._accept_in_state(stored, bound, idempotency_key)
-            with suppress(ConcurrencyError):
+            accepting = self._accept_in_state(stored, bound, idempotency_key, has_generation=generation is not None)
+            # With a generation, a task that has changed is read again, and has another one: that is the error then.
+            with suppress(ConcurrencyError, *(() if generation is None else (TaskStateError,))):
                 return await (asyncio.shield(self._background.start(accepting)) if self._store.is_durable else accepting)
         raise ConcurrencyError
 
-    async def _accept_in_state(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None) -> AcceptedMessage:
-        is_active = stored.state in ACTIVE
-        change = TaskChange(messages=(message,), expected_states=ACTIVE) if is_active else build_answer_change(stored, message)
+    async def _accept_in_state(
+        self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey | None, *, has_generation: bool
+    ) -> AcceptedMessage:
+        is_active, version = stored.state in ACTIVE, stored.version if has_generation else None  # the same version has the same generation
+        change = (
+            TaskChange(messages=(message,), expected_states=ACTIVE, expected_version=version) if is_active else build_answer_change(stored, message)
+        )
         skill = None if is_active else self._skills.find(stored.scope.surface, stored.skill)
         deferral = None if skill is None else skill.build_deferral(self._settings.runs_on, stored.scope.surface)
         change = replace(change, idempotency_key=idempotency_key, deferral=deferral)
         result = await self._store.update_task(stored.scope, stored.key, change)
-        if is_active and result.is_new and not self.runner.notify_message(stored.key):
-            self.hub.notify_others((stored.key,))
-        if is_active or not result.is_new:
-            return AcceptedMessage(stored, stored.last_seq, is_new=result.is_new)
+        if not result.is_new:
+            return AcceptedMessage(stored, stored.last_seq, is_new=False)
         self.hub.publish(stored.key, result.events)
+        if is_active:
+            self.runner.notify_message(stored.key)
+            return AcceptedMessage(stored, result.events[-1].seq)
         if deferral is None:
             with suppress(StoreUnavailableError):  # the answer is recorded: the next orphan scan finds the task
                 await self.runner.resume(stored.key)
         return AcceptedMessage(stored, result.events[-1].seq)
-
-    async def _is_repeated(self, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey) -> bool:
-        """Look up an idempotency key with a change that the store refuses: it checks the key before the state."""
-        change = TaskChange(messages=(message,), expected_states=ACTIVE, expected_version=_NO_VERSION, idempotency_key=idempotency_key)
-        try:
-            return not (await self._store.update_task(stored.scope, stored.key, change)).is_new
-        except ConcurrencyError:
-            return False
 
     async def wait(self, key: str, cursor: int, until: frozenset[State] = SETTLED) -> LoggedEvent:
         """Wait for the first event after the cursor that brings the task into one of these states, or ends it."""
@@ -364,7 +376,8 @@ class Engine:
     def on_notification(self, keys: Iterable[str]) -> None:
         """Wake the readers of tasks that another process has changed."""
         keys = frozenset(keys)
-        self.hub.on_notification(keys - self.runner.on_notification(keys))
+        self.runner.on_notification(keys)
+        self.hub.on_notification(keys)
 
     def on_reconnect(self) -> None:
         """Wake all readers: notifications may have been lost."""

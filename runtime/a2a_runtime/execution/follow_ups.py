@@ -10,15 +10,19 @@ A message with an idempotency key is accepted once. A repetition returns the tas
 
 from __future__ import annotations
 
+from a2a_contract.errors import TaskGenerationMismatchError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
-from a2a_runtime.errors import ContextMismatchError, TaskNotAcceptingMessagesError, TaskTerminalError
+from a2a_runtime.errors import ConcurrencyError, ContextMismatchError, TaskNotAcceptingMessagesError, TaskTerminalError
 from a2a_runtime.execution.questions import parse_question_key
 from a2a_runtime.execution.skill import Skill
-from a2a_runtime.lifecycle import INTERRUPTED, accepts_messages, is_active, is_terminal
-from a2a_runtime.stores.models import RecordKind, ReplayRecord, StoredTask, TaskChange
+from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED, accepts_messages, is_active, is_terminal
+from a2a_runtime.stores.base import TaskStore
+from a2a_runtime.stores.models import IdempotencyKey, RecordKind, ReplayRecord, StoredTask, TaskChange
 from a2a_runtime.structs import struct
 
+_NO_VERSION = 0
+"""No task has this version."""
 _CONTEXT_MISMATCH = (f"message.{Message.wire_name('context_id')}", "is not the conversation of the task; leave it out, or send the task's own")
 
 
@@ -43,6 +47,15 @@ def check_follow_up(stored: StoredTask, message: Message, skill: Skill | None) -
         raise TaskNotAcceptingMessagesError(f"The task is {stored.state.name}, and its skill accepts no messages until it asks")
 
 
+def check_generation(stored: StoredTask, generation: int | None) -> None:
+    """Raise if a task is not at the generation that a message names."""
+    if generation not in {None, stored.last_seq}:
+        raise TaskGenerationMismatchError(
+            f"The task is at generation {stored.last_seq}, not {generation}; read it, and send the message again if it still applies",
+            details={"task_id": stored.wire_id, "generation": str(stored.last_seq)},
+        )
+
+
 def check_authorization(stored: StoredTask, key: str) -> None:
     """Raise if a task does not wait for the authorization of a key, such as a second time."""
     if stored.state is not State.AUTH_REQUIRED or parse_question_key(stored.task.model.status.message) != key:
@@ -55,3 +68,12 @@ def build_answer_change(stored: StoredTask, message: Message) -> TaskChange:
     record = ReplayRecord(RecordKind.ANSWER, parse_question_key(question), message.to_json())
     messages = (message,) if question is None else (question, message)
     return TaskChange(state=State.SUBMITTED, messages=messages, records=(record,), expected_states=INTERRUPTED, expected_version=stored.version)
+
+
+async def is_repeated(store: TaskStore, stored: StoredTask, message: Message, idempotency_key: IdempotencyKey) -> bool:
+    """Look up an idempotency key with a change that the store refuses: it checks the key before the state."""
+    change = TaskChange(messages=(message,), expected_states=ACTIVE, expected_version=_NO_VERSION, idempotency_key=idempotency_key)
+    try:
+        return not (await store.update_task(stored.scope, stored.key, change)).is_new
+    except ConcurrencyError:
+        return False

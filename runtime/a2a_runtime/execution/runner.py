@@ -278,15 +278,14 @@ class InProcessRunner:
             run.context.notify_message()
         return run is not None
 
-    def on_notification(self, keys: frozenset[str]) -> frozenset[str]:
-        """Renew the lease soon if a task runs here: it may have been canceled. Its events come from here, so its readers need no notification."""
+    def on_notification(self, keys: frozenset[str]) -> None:
+        """Renew the lease soon if a task runs here: it may have been canceled, or have a message."""
         if ORPHANS_KEY in keys and not self._is_worker:
             self._background.start(self._claim_orphans())
-        local = frozenset(key for key in keys if self.notify_message(key))
+        local = [key for key in keys if self.notify_message(key)]
         if local and not self._is_renewal_pending:
             self._is_renewal_pending = True
             self._background.start(self._renew_lease_soon())
-        return local
 
     def _remove(self, key: str, run: TaskRun, task: asyncio.Task[None]) -> None:
         self._working_delay.discard(run)

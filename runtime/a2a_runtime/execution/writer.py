@@ -197,8 +197,8 @@ class TaskWriter:
     async def _retry_commit(self, change: TaskChange, *, by_handler: bool) -> Sequence[LoggedEvent]:
         """Retry with exponential backoff, an end for ever, unless the event log shows that the first attempt was committed.
 
-        One run at a time writes, so events after ``last_seq`` are its own. They need not be those of this change: the handler may have been stopped
-        in the middle of another write.
+        One run at a time writes, so events after ``last_seq`` are its own, except messages of clients. They need not be those of this change: the
+        handler may have been stopped in the middle of another write.
         """
         clock, delay = self._dependencies.clock, _INITIAL_DELAY_SECONDS
         deadline = float("inf") if change.state in TERMINAL else clock.monotonic() + self._dependencies.settings.store_retry_timeout
@@ -207,7 +207,7 @@ class TaskWriter:
             if by_handler and self._is_revoked:
                 raise RunStopped
             try:
-                found = await self._store.read_events(self.stored.key, self.last_seq)
+                found = [each for each in await self._store.read_events(self.stored.key, self.last_seq) if not each.is_message]
                 if found and change.state in {None, State.WORKING, found[-1].state}:
                     return found
                 return (*found, *(await self._store.update_task(self.stored.scope, self.stored.key, change)).events)

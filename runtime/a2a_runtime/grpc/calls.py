@@ -22,7 +22,7 @@ from pydantic_core import from_json
 
 from a2a_contract.base import Encoded, WireModel
 from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError, MethodNotFoundError, ParseError, UnavailableError
-from a2a_contract.protobuf import METHODS
+from a2a_contract.protobuf import METHODS, find_method
 from a2a_contract.protobuf_values import Method, UnreadableError, UnwritableError, write_message
 from a2a_runtime.grpc.request import CallRequest
 from a2a_runtime.http.asgi import HttpRequest
@@ -46,8 +46,8 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         self._dispatcher = dispatcher
         self._streams: set[CallRequest] = set()
         self._has_certificates = dispatcher.surface.grpc is not None and dispatcher.surface.grpc.client_authorities is not None
-        dialects = {each.name for each in dispatcher.supported_dialects.dialects}
-        methods = {path: each for path, each in METHODS.items() if each.binding.dialect in dialects}
+        self._dialects = frozenset(each.name for each in dispatcher.supported_dialects.dialects)
+        methods = {path: each for path, each in METHODS.items() if each.binding.dialect in self._dialects}
         self.services = tuple(dict.fromkeys(path.split("/")[1] for path in methods))
         """The full names of the services."""
         self._handlers = {path: self._build_handler(each) for path, each in methods.items()}
@@ -79,8 +79,14 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         call.profile = self._dispatcher.profile
         return call
 
+    def _select_method(self, method: Method, call: CallRequest) -> Method:
+        """Select the method of the version that a client names, which may extend that of the path; an unknown version is refused later."""
+        found = find_method(method.path, call.version)
+        return found if found is not None and found.binding.dialect in self._dialects else method
+
     async def _serve(self, method: Method, data: bytes, context: ServicerContext[Any, Any]) -> bytes:
         call, results = self._build_call(method, context), list[bytes]()
+        method = self._select_method(method, call)
         await self._dispatcher.run(call, self._handle(call, method, data, results), _record_failure)
         if call.failure is not None:
             await call.abort(call.failure)
@@ -88,6 +94,7 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
 
     async def _serve_stream(self, method: Method, data: bytes, context: ServicerContext[Any, Any]) -> None:
         call = self._build_call(method, context)
+        method = self._select_method(method, call)
         self._streams.add(call)
         try:
             await self._dispatcher.run(call, self._handle_stream(call, method, data), _record_failure)

@@ -30,7 +30,6 @@ from a2a_contract.errors import (
     A2AError,
     CapabilityError,
     EnvelopeError,
-    ErrorRow,
     InternalError,
     InvalidParamsError,
     InvalidRequestError,
@@ -44,6 +43,7 @@ from a2a_contract.errors import (
 from a2a_contract.field_paths import MAX_FIELD_ERRORS, field_paths
 from a2a_contract.jsonrpc import NO_ID, CallId, CallProblem, InvalidCallError
 from a2a_contract.operations import LIST_TASKS
+from a2a_contract.rows import ErrorRow
 from a2a_runtime.auth.gate import InsufficientScopeError
 from a2a_runtime.auth.rate_limit import TooManyRequestsError
 from a2a_runtime.errors import HasErrorData

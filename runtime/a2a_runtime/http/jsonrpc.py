@@ -57,7 +57,10 @@ class JsonRpcEndpoint(Endpoint):
         super().__init__(dispatcher)
         dialects = [each for each in dispatcher.supported_dialects.dialects if each.name in METHODS]
         self._tables = [_TABLES[each.name] for each in dialects]
-        self._parser = _build_parser(tuple(each.name for each in dialects))
+        self._parser = _build_parser(tuple(each.name for each in dialects if each.extends is None))
+        extended = {each.version: _build_parser((each.name,)) for each in dialects if each.extends is not None}
+        self._parsers = {version: extended.get(version, self._parser) for version, _ in dispatcher.supported_dialects.list_versions()}
+        """The parsers by version: a version that extends another has the methods of that one."""
         self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)
         self._lenient_methods = frozenset(method for table in self._tables for method, binding in table.items() if binding.lenient_envelope)
         self._is_lenient = all(binding.lenient_envelope for table in self._tables for binding in table.values())
@@ -87,15 +90,17 @@ class JsonRpcEndpoint(Endpoint):
             caller = await self.dispatcher.admit(request)
             body = await self.dispatcher.read_body(request)
             check_json(body)
+        version = request.version
+        parser = self._parsers[version] if version in self._parsers else self._parser  # noqa: SIM401 - a call costs more
         try:
-            call = self._parser.parse(body)
+            call = parser.parse(body)
         except InvalidCallError as error:
             self._complete_error(error, request, body)
             raise
         request.call_id = call.call_id
         if rewritten.errors:
             raise InvalidParamsError(fields=rewritten.errors)
-        index, *others = self.dispatcher.supported_dialects.select_bindings(request.version, call.bindings)
+        index, *others = self.dispatcher.supported_dialects.select_bindings(version, call.bindings)
         if others:
             index = await self._select_by_task(request, caller, call, (index, *others))
         binding = call.bindings[index]

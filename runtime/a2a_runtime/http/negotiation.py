@@ -5,8 +5,11 @@ A client names a version, in a header or a query parameter, or none; each method
     version    methods and paths of 1.0    of 0.3                   of mesh
     none       1.0                         0.3                      mesh
     1.0        1.0                         not found, or refused    not found
+    1.1        1.1, an extension of 1.0    not found, or refused    not found
     0.3        1.0                         0.3                      not found
     other      refused, with the list of supported versions
+
+A dialect that extends another has the methods and paths of that one, and responds to its own version only.
 
 The canonical dialect responds to every supported version, because its own specification names 0.3 beside its methods. It also responds where no
 version is named, because 0.3 does not have the names of 1.0. A method of several dialects means the dialect in which its task was created, else
@@ -20,7 +23,7 @@ schemes in both: the official SDK for Python reads no other form, that for JavaS
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from pydantic import ValidationError
@@ -50,6 +53,15 @@ def normalize_version(text: str | None) -> str | None:
     return ".".join(text.split(".")[:2]) if text else None
 
 
+def _find_responding(dialects: Sequence[Dialect], version: str | None) -> Iterator[str]:
+    """Find the dialects that respond to a version: its own extension takes the place of what it extends."""
+    replaced = {each.home for each in dialects if each.extends is not None and each.version == version}
+    for each in dialects:
+        responds = each.version == version if each.extends is not None else version in {None, each.version} or each is CANONICAL
+        if responds and each.name not in replaced:
+            yield each.name
+
+
 class SupportedDialects:
     """The dialects of a surface, as a pure table."""
 
@@ -57,8 +69,7 @@ class SupportedDialects:
         self.dialects = expand_dialects(names)
         self.versions = tuple(dict.fromkeys(each.version for each in self.dialects if each.version))
         self._names_by_version: Mapping[str | None, frozenset[str]] = {
-            version: frozenset(each.name for each in self.dialects if version in {None, each.version} or each is CANONICAL)
-            for version in (None, *self.versions)
+            version: frozenset(_find_responding(self.dialects, version)) for version in (None, *self.versions)
         }
         self._first_by_version = {each.version: each.name for each in reversed(self.dialects)}
         prefixes = {prefix for each in DIALECTS.values() if each not in self.dialects for prefix in each.http_prefixes}
@@ -70,6 +81,10 @@ class SupportedDialects:
             return self._names_by_version[version]
         except KeyError:
             raise self._build_version_error() from None
+
+    def list_versions(self) -> Iterable[tuple[str | None, frozenset[str]]]:
+        """List the versions that a request may name, none first, each with the dialects that respond to it."""
+        return self._names_by_version.items()
 
     def fallback(self, version: str | None) -> str:
         """Return the dialect for a request that could not be parsed."""

@@ -64,9 +64,12 @@ class RestEndpoint(Endpoint):
 
     def __init__(self, dispatcher: Dispatcher, route: Route) -> None:
         super().__init__(dispatcher)
-        self._route = route
-        dialects = dict.fromkeys(each.binding.dialect for bindings in route.bindings.values() for each in bindings)
-        self._dialect = next(iter(dialects))
+        self._routes = {version: found for version, names in dispatcher.supported_dialects.list_versions() if (found := _narrow_route(route, names))}
+        """The route with the bindings of the dialects that respond to a version."""
+        self._route = self._routes.get(None, route)
+        dialects = _list_dialects(route)
+        self._dialect = dialects[0]
+        self._dialects = {version: _list_dialects(each)[0] for version, each in self._routes.items()}
         self._starts_with_parameter = route.path.startswith("/{")
         """Paths of an unsupported version match such a route too."""
         self._preferred_dialects = frozenset((dispatcher.surface.default_v0_3_form,))
@@ -74,16 +77,18 @@ class RestEndpoint(Endpoint):
 
     async def handle(self, request: HttpRequest) -> None:
         """Respond to a request."""
-        request.dialect = self._dialect
+        version = request.version
+        route, request.dialect = self._routes.get(version, self._route), self._dialects.get(version, self._dialect)
         scope, dispatcher = request.scope, self.dispatcher
         method, parameters = scope["method"], tuple(scope["path_params"].values())
-        match = _match_head(self._route, parameters) if method == "HEAD" else self._route.match(method, parameters)
+        match = _match_head(route, parameters) if method == "HEAD" else route.match(method, parameters)
         if match is None:
-            return await send_allowed_methods(request, allowed_methods(self._route, parameters))
+            return await send_allowed_methods(request, allowed_methods(route, parameters))
         caller = await dispatcher.admit(request)
-        dispatcher.supported_dialects.check_version(request.version, self._dialect)
+        if version not in self._routes:
+            dispatcher.supported_dialects.check_version(version, self._dialect)
         if self._starts_with_parameter:
-            dispatcher.supported_dialects.check_path(request.version, path_within(scope, dispatcher.surface.path) or "")
+            dispatcher.supported_dialects.check_path(version, path_within(scope, dispatcher.surface.path) or "")
         body = b""
         if method in _METHODS_WITH_BODY:
             request.check_media_type(self._media_types)
@@ -99,6 +104,17 @@ class RestEndpoint(Endpoint):
         if dispatcher.surface.double_base64 and binding.dialect == V0_3_PROTO.name:
             binding = _encode_files_twice(binding)
         return await dispatcher.serve(request, Invocation(binding, parsed, dispatcher.build_context(request, caller, binding)))
+
+
+def _narrow_route(route: Route, names: frozenset[str]) -> Route | None:
+    """Return a route with the bindings of some dialects only; ``None`` if there are none."""
+    narrowed = {key: tuple(each for each in bindings if each.binding.dialect in names) for key, bindings in route.bindings.items()}
+    bindings = {key: each for key, each in narrowed.items() if each}
+    return Route(route.path, bindings) if bindings else None
+
+
+def _list_dialects(route: Route) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.binding.dialect for bindings in route.bindings.values() for each in bindings))
 
 
 def _encode_files_twice(binding: AnyBinding) -> AnyBinding:

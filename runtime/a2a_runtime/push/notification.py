@@ -11,12 +11,13 @@ from uuid import NAMESPACE_OID, uuid5
 
 from pydantic_core import to_json
 
-from a2a_contract.dialects import DIALECTS, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO
+from a2a_contract.dialects import DIALECTS, NOTIFICATION_TOKEN, V0_3, V0_3_PROTO, V1_1_DRAFT
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.translate.v0_3.task import write_task
-from a2a_contract.v1_0 import StreamResponse, Task, TaskPushNotificationConfig
+from a2a_contract.v1_0 import StreamResponse, Task, TaskPushNotificationConfig, TaskStatus
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores.models import Delivery
+from a2a_runtime.stores.timeline import number_event
 
 ID_HEADER = "Webhook-Id"
 """Identifies a delivery over all of its attempts. Not part of the protocol, but usual for webhooks."""
@@ -56,12 +57,24 @@ def check_config(config: TaskPushNotificationConfig, check_url: Callable[[str], 
 
 
 def build_notification(delivery: Delivery) -> PushNotification | None:
-    """Build the request of a delivery; ``None`` if a later delivery includes it.
+    """Build the request of a delivery; ``None`` if a later delivery includes it, or its dialect does not show it.
 
     Raises ``InvalidParamsError`` if a secret of the config cannot be sent in a header.
     """
-    body = _build_task_body(delivery) if delivery.dialect in _TASK_BODY_DIALECTS else delivery.event.body
+    body = _build_body(delivery)
     return None if body is None else PushNotification(delivery.config.url, _build_headers(delivery), body)
+
+
+def _build_body(delivery: Delivery) -> bytes | None:
+    """Serialize an event as the dialect of a delivery shows it; a message of the client only where changes are numbered."""
+    event = delivery.event
+    if DIALECTS[delivery.dialect].includes(V1_1_DRAFT):
+        is_current = event.state is delivery.stored.state
+        status: dict[str, object] = delivery.stored.task.model.status.to_dict() if is_current else {TaskStatus.wire_name("state"): event.state}
+        return number_event(event.seq, event.body, status)
+    if event.is_message:
+        return None
+    return _build_task_body(delivery) if delivery.dialect in _TASK_BODY_DIALECTS else event.body
 
 
 def _build_headers(delivery: Delivery) -> Mapping[str, str]:

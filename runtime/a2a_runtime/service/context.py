@@ -61,6 +61,10 @@ class CallContext(NamedTuple):
     """Set for a call in a form of the apcore SRS."""
     origin: Origin | None = None
     """Where the call comes from, if it says so."""
+    generation: int | None = None
+    """The generation that the task must have for the message of the call to be taken."""
+    has_generations: bool = False
+    """True if the dialect numbers changes, and so shows those that are messages of clients."""
 
     @property
     def active_extensions(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
 from a2a_runtime.execution.engine import SETTLED, to_snapshot_event, to_stream_response
-from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up
+from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up, check_generation
 from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.push.notification import check_config
@@ -67,7 +67,8 @@ class MessageOperations(ServiceBase):
             yield build_status_event(stored) if is_srs else Event(stored.last_seq, to_stream_response(to_snapshot_event(stored)))
             if state in SETTLED:
                 return
-            async with aclosing(self._engine.hub.follow(stored.key, stored.last_seq, SETTLED)) as events:
+            following = self._engine.hub.follow(stored.key, stored.last_seq, SETTLED, with_messages=context.has_generations)
+            async with aclosing(following) as events:
                 async for event in events:
                     state = event.state
                     yield Event(event.seq, to_stream_response(event))
@@ -129,6 +130,8 @@ class MessageOperations(ServiceBase):
         """Accept a message for an existing task. Its push configuration is stored first, so that the webhook gets every event of the message."""
         message, config = command.message, command.push_config
         stored = await self._engine.load(command.scope, wire_id, 0, include_artifacts=False)
+        if config is not None and command.idempotency_key is None:
+            check_generation(stored, context.generation)
         skill = context.surface.skills.get(stored.skill)
         if skill is not None:
             require_permission(skill, context)
@@ -141,7 +144,7 @@ class MessageOperations(ServiceBase):
                 config = config.model_copy(update={"id": str(uuid5(NAMESPACE_OID, message.message_id))})
             config = self._encrypt_config(config, command.scope, wire_id)
             await self._store.put_push_config(command.scope, wire_id, config, context.dialect, max_configs=context.surface.limits.webhooks)
-        return await self._engine.send_message(command.scope, wire_id, message, command.idempotency_key)
+        return await self._engine.send_message(command.scope, wire_id, message, command.idempotency_key, generation=context.generation)
 
     async def _load_current(self, accepted: AcceptedMessage, command: SendCommand) -> StoredTask:
         """Read the task of a message, unless it was created by this call."""

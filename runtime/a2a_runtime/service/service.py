@@ -28,10 +28,10 @@ class Service(MessageOperations, TaskOperations, SubscriptionOperations, PushCon
         if context.srs_form is not None:  # there, every caller gets the card of what it may see
             return Encoded.of(sign_card(build_card(surface, context.base_url, context.dialect, reader=context.caller), surface, context.dialect))
         if not surface.agent.capabilities.extended_agent_card:
-            raise UnsupportedOperationError if context.dialect == CANONICAL.name else ExtendedAgentCardNotConfiguredError
+            raise UnsupportedOperationError if DIALECTS[context.dialect].home == CANONICAL.name else ExtendedAgentCardNotConfiguredError
         if not surface.agent.sources and not any(skill.only_extended for skill in surface.skills.values()):
             raise ExtendedAgentCardNotConfiguredError
         if not context.caller.is_authenticated:
             raise ChallengeError(", ".join(list_challenges(surface.security_schemes.values())))
         card = build_card(surface, context.base_url, context.dialect, reader=context.caller)
-        return Encoded.of(sign_card(card, surface, DIALECTS[context.dialect].form_of or context.dialect))
+        return Encoded.of(sign_card(card, surface, DIALECTS[context.dialect].home))

@@ -164,7 +164,7 @@ class SubscriptionOperations(ServiceBase):
         cursor, end_states = parse_cursor(context.last_event_id), _SUBSCRIPTION_END_STATES.get(context.dialect, TERMINAL)
         scope = context.task_scope(request.tenant)
         try:
-            following = await self._engine.follow(scope, request.id, cursor, end_states)
+            following = await self._engine.follow(scope, request.id, cursor, end_states, with_messages=context.has_generations)
         except TaskTerminalError:
             if not follows_srs(context):
                 raise

@@ -17,7 +17,9 @@ Rules for every implementation:
 
 - A call that fails leaves nothing behind. A call that returns is durable (as far as the medium goes) and visible to the next read.
 - A change of state of a terminal task raises ``TaskTerminalError``. Messages, artifacts and metadata may still be appended to it, without an event.
-- The ``seq`` numbers of a task's events are contiguous from 1, in commit order. The last one belongs to the terminal state.
+- The ``seq`` numbers of a task's events are contiguous from 1, in commit order. The last one belongs to the terminal state. They are its generations:
+  each change that a client can see is one event. Replay records, claims and metadata alone are no such changes.
+- A message to an active task is an event of its own (``LoggedEvent.is_message``); one that changes the state is part of that event.
 - Creating a task appends event 1: the task itself as a snapshot, which the protocol wants first in a stream.
 - A status is never older than the one before it, even if the clock steps back.
 - Models passed in are never changed. Free JSON is returned exactly as it was stored.

@@ -188,6 +188,8 @@ def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
         metadata = None if change.event_metadata is None else fragments.encode_object(change.event_metadata)
         events.append((fragments.encode_status_event(ids, status, metadata), change.state))
     messages = [message.to_json() for message in change.messages] if change.messages else ()
+    if messages and change.state is None:
+        events += [(fragments.encode_message_event(message), None) for message in messages]
     return ChangeRows(status, chunks, messages, events)
 
 

@@ -24,7 +24,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Task
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_datetime, to_rfc3339
-from a2a_runtime.stores.models import LoggedEvent, RecordKind, ReplayRecord, StoredTask, TaskHead
+from a2a_runtime.stores.models import MESSAGE_EVENT, LoggedEvent, RecordKind, ReplayRecord, StoredTask, TaskHead
 
 EMPTY_OBJECT = b"{}"
 
@@ -158,6 +158,11 @@ def encode_task(ids: bytes, pieces: TaskFragments) -> bytes:
 def encode_task_event(body: bytes) -> bytes:
     """Encode the event of a task snapshot."""
     return b'{"task":%b}' % body
+
+
+def encode_message_event(body: bytes) -> bytes:
+    """Encode the event of a message of the client to an active task."""
+    return b"%b%b}" % (MESSAGE_EVENT, body)
 
 
 def encode_status_event(ids: bytes, body: bytes, metadata: bytes | None) -> bytes:

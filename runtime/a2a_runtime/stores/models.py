@@ -13,6 +13,9 @@ from a2a_contract.v1_0 import Artifact, Message, Task, TaskPushNotificationConfi
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.structs import struct
 
+MESSAGE_EVENT = b'{"message":'
+"""Beginning of the event of a message of the client, which versions of the protocol without generations do not show."""
+
 
 @struct
 class IdempotencyKey:
@@ -89,8 +92,8 @@ class ReplayRecord:
 class TaskChange:
     """One atomic change of a task. Fields that are ``None`` or empty change nothing.
 
-    It appends events: one for each artifact, or in a batch one for each write, then one for the state. Several writes to one artifact become one row.
-    Messages already carry the ids of their task.
+    It appends events: one for each artifact, or in a batch one for each write, then one for the state, or without a state one for each message of the
+    client. Several writes to one artifact become one row. Messages already carry the ids of their task.
     """
 
     state: State | None = None
@@ -133,13 +136,19 @@ class TaskQuery:
 class LoggedEvent:
     """One event of a task: its number, its canonical StreamResponse as JSON, and the state of the task after it.
 
-    Only the last event of a task has a terminal state: an artifact written by the same call precedes it, with the state before it.
+    The number is the generation of the task, which is that of its last change. Only the last event of a task has a terminal state: an artifact
+    written by the same call precedes it, with the state before it.
     """
 
     seq: int
     body: bytes
     state: State
     stored: StoredTask | None = field(default=None, compare=False, repr=False)  # the task after it, if its writer knew that without reading
+
+    @property
+    def is_message(self) -> bool:
+        """True for a message of the client to an active task; its body is that message, and the status of the task is unchanged."""
+        return self.body.startswith(MESSAGE_EVENT)
 
 
 @struct

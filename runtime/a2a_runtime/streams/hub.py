@@ -142,17 +142,22 @@ class EventHub:
         """Make all readers look into the log: notifications may have been lost."""
         self.on_notification(tuple(self._buffers))
 
-    async def follow(self, key: str, cursor: int, until: frozenset[State] = TERMINAL) -> AsyncGenerator[LoggedEvent, None]:
+    async def follow(
+        self, key: str, cursor: int, until: frozenset[State] = TERMINAL, *, with_messages: bool = False
+    ) -> AsyncGenerator[LoggedEvent, None]:
         """Yield every event after the cursor, once and in order, up to the one that leaves the task in a state of ``until`` or ends it.
 
+        Messages of the client are left out unless the reader wants them.
         An unavailable store delays the reader; after the retry timeout it gets ``StoreUnavailableError``, and can come back with its cursor.
         """
         buffer = self._acquire_buffer(key, cursor)
         try:
             while True:
                 for event in await self._read_batch(buffer, key, cursor):
-                    yield event
                     cursor = event.seq
+                    if not with_messages and event.is_message:
+                        continue
+                    yield event
                     if event.state in until or event.state in TERMINAL:
                         return
         finally:

@@ -99,6 +99,10 @@ class Script:
         """Heed keys, as our own agents do."""
         return is_retryable_error(get_retry_safety(operation, "key"), error)
 
+    async def needs_polls(self) -> bool:
+        """Have streams."""
+        return False
+
     def can_continue(self) -> bool:
         """Continue after an event, as our own agents do."""
         return self.continues

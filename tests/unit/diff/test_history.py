@@ -72,6 +72,32 @@ def test_every_break_of_history_has_a_witness(old: str, new: str) -> None:
     assert [render_finding(finding) for finding in errors if not finding.witnesses] == []
 
 
+SCHEMA = Path(__file__).parents[3] / "schema"
+EXPLAINED_1_1 = {
+    r"property-added-optional Task: generation": "the number of the last change",
+    r"property-added-optional Task: timeline": "statuses and messages of the client in one order",
+    r"property-added-optional Task(Status|Artifact)UpdateEvent: generation": "gaps tell a reader that it has missed an event",
+    r"property-added-optional Artifact: (start|end)Generation": "the place of an artifact in the timeline",
+    r"property-added-optional SendMessageConfiguration: ifGenerationMatch": "optimistic concurrency",
+    r"property-added-optional GetTaskRequest: currentGeneration": "long polls",
+    r"property-added-optional (SendMessageConfiguration|GetTaskRequest|ListTasksRequest): timelineLength": "the part of the timeline that is wanted",
+    r"deprecated-added (Task: history|\w+: historyLength)": "the timeline takes its place, and it is filled throughout 1.x",
+}
+
+
+def test_every_finding_of_the_next_version_is_explained() -> None:
+    """From 1.0 to the draft of 1.1: additions and deprecations only, none of which breaks a client or an agent."""
+    sides = [
+        build_side({file.name: file.read_bytes() for file in sorted((SCHEMA / name).glob("*.json"))}, label=name, is_plain=True)
+        for name in ("v1_0", "v1_1_draft")
+    ]
+    report = compare(*sides, CompareOptions("WIRE"))
+    found = [render_finding(finding) for finding in report.findings]
+    assert report.findings_at_least(ChangeLevel.WARNING) == ()
+    assert [each for each in found if not any(re.match(pattern, each) for pattern in EXPLAINED_1_1)] == []
+    assert [pattern for pattern in EXPLAINED_1_1 if not any(re.match(pattern, each) for each in found)] == []
+
+
 def test_a_version_equals_itself() -> None:
     """A version compared with itself has no findings."""
     assert compare(version("0.3.0"), version("0.3.0"), CompareOptions("FULL")).findings == ()

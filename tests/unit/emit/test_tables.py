@@ -24,10 +24,23 @@ def rows(table: str, key: str) -> dict[str, Any]:
     return {row["name"]: row for row in json.loads((SCHEMA / f"{table}.json").read_bytes())[key]}
 
 
-ERRORS = rows("errors", "errors")
-STATES = rows("lifecycle", "states")
-OPERATIONS = rows("operations", "operations")
+def extended(rows: dict[str, Any], key: str) -> dict[str, Any]:
+    """Give the dialects that extend another what the rows say of that one."""
+    for row in rows.values():
+        given = row[key]
+        row[key] = {name: given[home] for name in DIALECTS if (home := name if name in given else DIALECTS[name].get("extends")) in given}
+    return rows
+
+
 DIALECTS = rows("dialects", "dialects")
+DIALECTS |= {
+    name: {**{key: value for key, value in DIALECTS[row["extends"]].items() if key != "profiles"}, **row}
+    for name, row in DIALECTS.items()
+    if "extends" in row
+}
+ERRORS = rows("errors", "errors")
+STATES = extended(rows("lifecycle", "states"), "spellings")
+OPERATIONS = extended(rows("operations", "operations"), "dialects")
 
 
 def below(error: type[errors.A2AError]) -> set[type[errors.A2AError]]:
@@ -54,8 +67,8 @@ def test_an_error_equals_its_row(name: str) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("name", [name for name, row in ERRORS.items() if not row.get("abstract")])
 def test_an_error_has_a_row_in_every_dialect(name: str, dialect: str) -> None:
-    """The row of a dialect overrides the common row; a form of a dialect has the row of its dialect."""
-    home = DIALECTS[dialect].get("form_of", dialect)
+    """The row of a dialect overrides the common row; a form or an extension of a dialect has the row of its dialect."""
+    home = DIALECTS[dialect].get("form_of") or DIALECTS[dialect].get("extends", dialect)
     row = {**ERRORS[name], **ERRORS[name].get("dialects", {}).get(home, {})}
     error = getattr(errors, name)
     entry = errors.ERRORS[error].in_dialect(dialect)
@@ -156,6 +169,7 @@ def test_there_is_a_row_for_every_dialect() -> None:
     for name, dialect in dialects.DIALECTS.items():
         row = DIALECTS[name]
         assert (dialect.title, dialect.version, dialect.form_of) == (row["title"], row["version"], row.get("form_of"))
+        assert (dialect.extends, dialect.is_draft) == (row.get("extends"), row.get("draft", False))
         assert (dialect.jsonrpc, dialect.error_body) == (row["jsonrpc"], row["error_body"])
         for key in ("http_prefixes", "media_types", "card_paths"):
             assert list(getattr(dialect, key)) == row[key]

@@ -26,12 +26,18 @@ def emit(contract: Contract) -> dict[str, bytes]:
     files = build_files(contract)
     if not files:
         return {}
+    released = [file for file in files if file.dialect.extends is None]
+    dialects = [file.dialect.name for file in released]
+    extensions = [(file.dialect.name, file.dialect.version or "") for file in files if file not in released]
     emitted = {
-        "protobuf/__init__.py": render("protobuf_package.py.jinja", sources=("the contract",), dialects=[file.dialect.name for file in files]),
-        "protobuf/descriptors.pb": encode_files(files),
-        **{f"protobuf/{file.path}": write_file(file) for file in files},
+        "protobuf/__init__.py": render("protobuf_package.py.jinja", sources=("the contract",), dialects=dialects, extensions=extensions),
+        "protobuf/descriptors.pb": encode_files(released),
+        **{f"protobuf/{file.path}": write_file(file) for file in released},
     }
     for file in files:
+        if file not in released:  # its messages have the names of those that it extends
+            folder = f"protobuf/{file.dialect.name}"
+            emitted |= {f"{folder}/descriptors.pb": encode_files([file]), f"{folder}/{file.path}": write_file(file)}
         families = [family for family in contract.families if family.dialect == file.dialect.name]
         homes = {str(each.name): str(family.module) for family in families for each in family.types}
         emitted |= {f"protobuf/{file.dialect.name}/{family.module}.py": _family(file, family, homes) for family in families}
@@ -102,6 +108,7 @@ def _methods(file: ProtoFile, homes: Mapping[str, str], contract: Contract) -> b
         sources=("operations.json",),
         summary=f"The gRPC service of {file.dialect.title}.",
         dialect=file.dialect.name,
+        pool=file.dialect.name if file.dialect.extends else None,
         imports=sorted((Code(f".{home}"), names) for home, names in imports.items()),
         types=[{"name": name, "constant": _constant(name), "full": file.full_name(name), "function": field_name(name)} for name in types],
         methods=[_method(each, file, constants[each.name]) for each in file.methods],
@@ -190,6 +197,8 @@ class _MessagePrinter:
         match field.type.kind:
             case Kind.ENUM:
                 yield f"{_INDENT}out.append(_{self._constant(field)}_{field.number}[{ours}])"
+            case Kind.INT64:
+                yield f"{_INDENT}out.append(values.write_long({_tag(field.number, 0)}, {ours}))"
             case Kind.INT32 | Kind.BOOL:
                 yield f"{_INDENT}out.append(values.write_number({_tag(field.number, 0)}, {ours}))"
             case _:

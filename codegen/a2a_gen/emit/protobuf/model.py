@@ -16,6 +16,7 @@ EMPTY = "google.protobuf.Empty"
 class Kind(IntEnum):
     """The type of a field, with its number in a descriptor."""
 
+    INT64 = 3
     INT32 = 5
     BOOL = 8
     STRING = 9
@@ -25,6 +26,7 @@ class Kind(IntEnum):
 
 
 _SCALARS = {Primitive.STRING: Kind.STRING, Primitive.BYTES: Kind.BYTES, Primitive.BOOLEAN: Kind.BOOL}
+_INTEGERS: Mapping[object, Kind] = {"int32": Kind.INT32, "int64": Kind.INT64}
 _WELL_KNOWN = {
     Primitive.TIMESTAMP: "google.protobuf.Timestamp",
     Primitive.OBJECT: "google.protobuf.Struct",
@@ -188,8 +190,8 @@ class _FieldBuilder:
         match of:
             case Ref(name) if name in self.kinds:
                 return FieldType(self.kinds[name], f"{self.package}.{name}")
-            case Primitive.INTEGER if integer == "int32":
-                return FieldType(Kind.INT32)
+            case Primitive.INTEGER if integer in _INTEGERS:
+                return FieldType(_INTEGERS[integer])
             case Primitive() if of in _SCALARS:
                 return FieldType(_SCALARS[of])
             case Primitive() if of in _WELL_KNOWN:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from a2a_gen.emit.protobuf.model import DEPENDENCIES, Kind, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
 from a2a_gen.emit.render import WIDTH, escape_unprintable, header
 
-_SCALARS = {Kind.INT32: "int32", Kind.BOOL: "bool", Kind.STRING: "string", Kind.BYTES: "bytes"}
+_SCALARS = {Kind.INT32: "int32", Kind.INT64: "int64", Kind.BOOL: "bool", Kind.STRING: "string", Kind.BYTES: "bytes"}
 
 
 def write_file(file: ProtoFile) -> bytes:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from a2a_gen.ir.checks import operations, tables
 from a2a_gen.ir.checks import operations as types
+from a2a_gen.ir.extension import check_extensions
 from a2a_gen.ir.model import Contract
 from a2a_gen.problems import Problem
 
@@ -17,6 +18,7 @@ CHECKS: tuple[Callable[[Contract], Iterator[Problem]], ...] = (
     types.dialects_and_folders,
     types.extensions,
     tables.dialects,
+    check_extensions,
     tables.translations,
     tables.losses,
     operations.types,

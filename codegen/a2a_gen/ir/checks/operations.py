@@ -58,7 +58,7 @@ def operation_names(contract: Contract) -> Iterator[Problem]:
 
 def routes(contract: Contract) -> Iterator[Problem]:
     """Check that a route means one operation in a dialect and in every other variant of that dialect."""
-    form_of = {dialect.name: dialect.form_of or dialect.name for dialect in contract.dialects}
+    form_of = {dialect.name: dialect.form_of or dialect.extends or dialect.name for dialect in contract.dialects}
     inside, across = list[tuple[str, OperationRow, OperationCall, HttpPath]](), list[tuple[str, OperationRow, OperationCall, HttpPath]]()
     for operation in contract.operations:
         for call in operation.calls:

@@ -134,6 +134,9 @@ def hierarchy(contract: Contract) -> Iterator[Problem]:
 def codes(contract: Contract) -> Iterator[Problem]:
     """Check that a code or reason of a dialect belongs to one error, unless the table lists it as shared."""
     known = {dialect.name for dialect in contract.dialects}
+    for row in contract.errors:
+        if row.since is not None and row.since not in known:
+            yield Problem(row.place, "A2A-C22", f"unknown dialect {row.since}", f"use one of {', '.join(sorted(known))}")
     for dialect in dict.fromkeys(dialect for row in contract.errors for dialect in row.columns):
         rows = [row for row in contract.errors if dialect in row.columns]
         if dialect not in known:

@@ -25,7 +25,7 @@ from a2a_runtime.settings import FILE_SUFFIX, PREFIX
 TOKEN_VARIABLE, HEADERS_VARIABLE = f"{PREFIX}CALL_TOKEN", f"{PREFIX}CALL_HEADERS"
 _DEFAULT_OPTIONS = ClientOptions()
 _BINDINGS = {"jsonrpc": JSONRPC, "http+json": HTTP_JSON, "grpc": GRPC}
-_VERSIONS = tuple(dict.fromkeys(dialect.version or dialect.name for dialect in DIALECTS.values()))
+_VERSIONS = tuple(dict.fromkeys(dialect.spelling for dialect in DIALECTS.values()))
 
 
 @dataclass(frozen=True, slots=True)

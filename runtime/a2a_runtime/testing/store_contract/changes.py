@@ -66,15 +66,29 @@ class ChangeRules(StoreCase):
         assert await store.get_version(SCOPE, task.wire_id) == 2
 
     async def test_without_a_state_the_status_stays(self, store: Store, clock: FakeClock) -> None:
-        """Messages and metadata change the version, not the status, and append no event."""
+        """Messages and metadata change the version, not the status; metadata alone append no event."""
         task = await create_task(store)
         clock.advance(5)
-        change = TaskChange(messages=[build_reply(task, "more")], metadata={"k": 1}, status_message=build_reply(task, "ignored"))
+        noted = await store.update_task(SCOPE, task.key, TaskChange(metadata={"k": 1}))
+        change = TaskChange(messages=[build_reply(task, "more")], status_message=build_reply(task, "ignored"))
         written = await store.update_task(SCOPE, task.key, change)
         now = await load_task(store, task)
-        assert (written.version, written.state, list(written.events)) == (2, State.SUBMITTED, [])
+        assert (noted.version, list(noted.events), written.version, written.state) == (2, [], 3, State.SUBMITTED)
         assert now.task.model.status == task.task.model.status
         assert [each.message_id for each in now.task.model.history or []] == ["m-1", "m-more"]
+
+    async def test_a_message_to_an_active_task_is_an_event(self, store: Store) -> None:
+        """One event for each message, with the message as its body; one that changes the state belongs to the event of the state."""
+        task = await create_task(store)
+        first, second = build_reply(task, "one"), build_reply(task, "two")
+        written = await store.update_task(SCOPE, task.key, TaskChange(messages=[first, second]))
+        assert [(event.seq, event.state, event.is_message) for event in written.events] == [(2, State.SUBMITTED, True), (3, State.SUBMITTED, True)]
+        assert [StreamResponse.model_validate_json(event.body).message for event in written.events] == [first, second]
+        assert (await load_task(store, task)).last_seq == 3
+        ended = await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, messages=[build_reply(task, "three")]))
+        assert [(event.seq, event.is_message) for event in ended.events] == [(4, False)]
+        late = await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "four")]))
+        assert list(late.events) == []
 
     async def test_a_status_is_never_older_than_the_one_before(self, store: Store, clock: FakeClock) -> None:
         """If the clock steps back, the status keeps its time."""

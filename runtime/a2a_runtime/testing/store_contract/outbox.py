@@ -160,7 +160,7 @@ class OutboxRules(StoreCase):
         assert await _drain(store) == {"a": [1], "b": [1, 2]}
         for task in (working, over):
             await store.update_task(SCOPE, task.key, TaskChange(metadata={"note": 1}))
-        await store.update_task(SCOPE, working.key, TaskChange(messages=[build_new_task().message]))
+        await store.update_task(SCOPE, over.key, TaskChange(messages=[build_new_task().message]))
         assert list(await store.claim_due(0)) == []
         await create_task(store, build_new_task(push_config=build_config("c")))
         assert await _drain(store) == {"c": [1]}

@@ -2,44 +2,20 @@
 """The dialects of the protocol, and the headers by which clients select one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from .rows import Dialect, Parameter, Profile
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A later patch of a version: the gRPC statuses of errors of capabilities that differ, and the usual media type over HTTP+JSON."""
-
-    name: str
-    statuses: tuple[tuple[str, str], ...]
-    media_type: str
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """A dialect of the protocol; ``form_of`` names the dialect whose version and paths it shares, ``error_body`` the format of errors over HTTP+JSON."""
-
-    name: str
-    title: str
-    version: str | None
-    form_of: str | None
-    jsonrpc: bool
-    http_prefixes: tuple[str, ...]
-    media_types: tuple[str, ...]
-    error_body: str
-    card_paths: tuple[str, ...]
-    stream_errors_as_events: bool = False
-    """True if a streaming call over JSON-RPC that fails before its first event is answered by an event stream with the error."""
-    profiles: tuple[Profile, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A value that a client sends beside its request, in any of several headers or query parameters."""
-
-    headers: tuple[str, ...]
-    description: str
-
+__all__ = [
+    "CANONICAL",
+    "DIALECTS",
+    "RESERVED_TENANTS",
+    "V1_0",
+    "VERSION",
+    "Dialect",
+    "Parameter",
+    "Profile",
+]
 
 V1_0 = Dialect(
     name="v1_0",

@@ -7,9 +7,10 @@ A2AError
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar
+
+from .rows import ErrorRow
 
 DOMAIN = "a2a-protocol.org"
 
@@ -40,30 +41,6 @@ class UnsupportedOperationError(A2AError):
     """The agent does not do this."""
 
     default_message = "Unsupported operation"
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRow:
-    """The codes of an error; ``message`` is set where a dialect has a text of its own, and ``dialects`` holds the rows that differ."""
-
-    code: int
-    http: int
-    grpc: str
-    reason: str | None = None
-    jsonrpc_status: int = 200
-    message: str | None = None
-    dialects: Mapping[str, "ErrorRow"] = field(default_factory=dict[str, "ErrorRow"])
-
-    def in_dialect(self, dialect: str) -> "ErrorRow":
-        """Return the row of a dialect."""
-        return self.dialects.get(dialect, self)
-
-    def text(self, error: A2AError) -> str:
-        """Return the public text of an error: the dialect's own if the error has the details that it names, else the error's."""
-        try:
-            return error.message if self.message is None else self.message.format_map(error.details)
-        except KeyError:
-            return error.message
 
 
 ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(

@@ -39,6 +39,7 @@ _LIST_LEVELS, _OBJECT_LEVELS = 2, 3
 _EXACT: Final = 2**53
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LARGEST_INT32: Final = 2**31
+_LARGEST_INT64: Final = 2**63
 _SEVEN_BITS: Final = 0x80
 _BYTES_TYPE: Final = 2
 _SECOND_CHARS, _MILLIS_CHARS = len("2026-01-31T12:00:00"), len("2026-01-31T12:00:00.000Z")
@@ -53,6 +54,8 @@ class Codec:
     name: str
     read: Callable[[Theirs], Json]
     write: Callable[[Ours], bytes]
+    pool: str = ""
+    """The dialect with descriptors of its own that the message belongs to."""
 
 
 EMPTY: Final = Codec("google.protobuf.Empty", lambda _: {}, lambda _: b"")
@@ -243,6 +246,17 @@ def write_number(tag: bytes, number: int) -> bytes:
     """Write a field with an integer, a boolean or the number of a word."""
     if not -_LARGEST_INT32 <= number < _LARGEST_INT32:
         raise UnwritableError("does not fit into 32 bits")
+    return _write_varint(tag, number)
+
+
+def write_long(tag: bytes, number: int) -> bytes:
+    """Write a field with an integer of 64 bits."""
+    if not -_LARGEST_INT64 <= number < _LARGEST_INT64:
+        raise UnwritableError("does not fit into 64 bits")
+    return _write_varint(tag, number)
+
+
+def _write_varint(tag: bytes, number: int) -> bytes:
     out = bytearray(tag)
     put_varint(out, number & _ALL_BITS)
     return bytes(out)
