@@ -73,7 +73,8 @@ def test_the_wheel_builds_a_contract(site: Path, tmp_path: Path) -> None:
     """From the wheel alone the command makes the smallest contract."""
     shutil.copytree(ROOT / "tests/cases/smallest/input", tmp_path / "project")
     done = run(site, "import a2a_gen.entry as e; print(e.__file__); sys.exit(e.main(['build']))", tmp_path / "project")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, len(done.stderr.splitlines())) == (0, 1), done.stderr
+    assert "tiny_contract: " in done.stderr
     assert done.stdout.startswith(str(site))
     assert (tmp_path / "project/generated/tiny_contract/__init__.py").exists()
 
