@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from pydantic_core import to_json
 
@@ -39,7 +40,7 @@ class ChunkQueue:
             while len(self._waiting) >= MAX_CHUNKS or (self._waiting and self._size_bytes >= MAX_BYTES):
                 await self._wait_for_commit()
             self._raise_failure()
-            self._waiting.append(write)
+            self._waiting.append(_take_snapshot(write))
             self._size_bytes += estimate_bytes(write.artifact)
             self._start()
 
@@ -86,6 +87,14 @@ class ChunkQueue:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
+
+
+def _take_snapshot(write: ArtifactWrite) -> ArtifactWrite:
+    """Copy what the handler may change before the commit: values of JSON, which it may yield again with other members."""
+    artifact = write.artifact
+    if artifact.metadata is None and all(part.data is None and part.metadata is None for part in artifact.parts):
+        return write
+    return replace(write, artifact=artifact.model_copy(deep=True))
 
 
 def estimate_bytes(artifact: Artifact) -> int:

@@ -47,6 +47,20 @@ async def test_each_chunk_is_an_event_of_its_own(store: Store) -> None:
         assert artifact_texts(await one.send("150")) == {"result": numbers}
 
 
+async def test_a_value_that_is_yielded_again_is_written_as_it_was(store: Store) -> None:
+    """A handler may change what it has yielded: a chunk has the members of its moment."""
+
+    async def reuse(_ctx: TaskContext) -> AsyncGenerator[object, None]:
+        value: dict[str, list[int]] = {"seen": []}
+        for number in range(3):
+            value["seen"].append(number)
+            yield value
+
+    async with run_agent(reuse, store=store) as one, asyncio.timeout(60):
+        task = await one.send("go")
+        assert [part.data for part in (task.artifacts or [])[0].parts] == [{"seen": [0]}, {"seen": [0, 1]}, {"seen": [0, 1, 2]}]
+
+
 async def test_other_writes_wait_for_the_chunks_before_them(store: Store) -> None:
     """A status, a result of ``once`` and a question come after the chunks before them."""
 
