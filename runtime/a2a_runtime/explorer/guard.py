@@ -37,5 +37,11 @@ def check_host(request: HttpRequest, hosts: Iterable[str]) -> None:
         raise ForeignRequestError(f"Explorer: not at the host {host[:100]!r}; open the address that the command has printed")
     origin, site = request.headers.get(b"origin"), request.headers.get(b"sec-fetch-site")
     is_own = origin is None or origin.decode("latin-1").lower().partition("://")[2] == host
-    if not is_own or (site is not None and site not in _OWN_SITES):
+    if not is_own or (site is not None and site not in _OWN_SITES and not _is_navigation(request)):
         raise ForeignRequestError("Explorer: pages of other origins may not call this")
+
+
+def _is_navigation(request: HttpRequest) -> bool:
+    """Tell whether a browser opens the address in a window, as an issuer leads back to the page; it has no token, so it gets no more."""
+    headers = request.headers
+    return request.scope["method"] == "GET" and (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest")) == (b"navigate", b"document")

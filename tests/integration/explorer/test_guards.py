@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -62,6 +63,24 @@ def test_the_page_itself_needs_no_token(page: ExplorerPage) -> None:
     assert page.http.get("/explorer/", headers={"host": "evil.example"}).status_code == 403
     assert page.http.get("/other").status_code == 404
     assert "access-control-allow-origin" not in page.http.options("/explorer/api/agents", headers={"origin": "https://evil.example"}).headers
+
+
+NAVIGATION = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+def test_an_issuer_leads_back_to_the_page(page: ExplorerPage) -> None:
+    """A window may come from another site; it gets the page, and nothing below."""
+    assert page.http.get("/explorer/?state=s&code=c", headers=NAVIGATION).status_code == 200
+    assert page.http.get("/explorer/api/agents", headers=NAVIGATION).status_code == 403
+    assert page.http.get("/explorer/", headers={**NAVIGATION, "sec-fetch-dest": "iframe"}).status_code == 403
+
+
+def test_an_issuer_leads_back_to_the_page_of_an_app() -> None:
+    """Likewise."""
+    settings = replace(FAST_SETTINGS, explorer=True)
+    with serve_on_socket(create_app(Surface(build_test_agent()), settings=settings)) as http:
+        assert http.get("/explorer/?state=s&code=c", headers=NAVIGATION).status_code == 200
+        assert http.get("/explorer/api/agents", headers=NAVIGATION).status_code == 403
 
 
 def test_credentials_stay_at_the_origin_of_the_agent() -> None:
