@@ -4,7 +4,7 @@
     commands, from their --help ──────────────┼──► .venv/site/source ──► mkdocs --strict ──► .venv/site/html
     Python API, named by packages ────────────┘
 
-Links to files that are no pages lead to the repository. A link that leads nowhere fails the build.
+Pictures are copied. Links to other files lead to the repository. A link that leads nowhere fails the build.
 """
 
 from __future__ import annotations
@@ -56,11 +56,15 @@ def prepare() -> None:
     """Write the source of the site."""
     source = SITE / "source"
     shutil.rmtree(source, ignore_errors=True)
-    pages = set(find_pages())
+    pages, pictures = set(find_pages()), set((ROOT / "docs").rglob("*.png"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for page in pages:
-        text = rewrite_links(page, page.read_text(encoding="utf-8"), pages, f"{project['urls']['Repository']}/blob/main")
+        text = rewrite_links(page, page.read_text(encoding="utf-8"), pages | pictures, f"{project['urls']['Repository']}/blob/main")
         write(source / page.relative_to(ROOT), text)
+    for picture in pictures:
+        copy = source / picture.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, copy)
     write(source / "docs" / "cli.md", render_cli())
     write(source / "docs" / "python.md", render_api())
     shutil.copyfile(ROOT / "docs" / "llms.txt", source / "llms.txt")

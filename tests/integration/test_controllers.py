@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
@@ -19,6 +19,7 @@ from litestar.testing import TestClient
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding
+from a2a_contract.dialects import DIALECTS
 from a2a_contract.operations import OPERATIONS
 from a2a_contract.service import AgentService
 
@@ -52,9 +53,6 @@ class Row:
 
 def rows() -> Iterator[Row]:
     """Read every row, HTTP paths below every prefix of their dialect."""
-    prefixes: Mapping[str, list[str]] = {
-        each["name"]: each["http_prefixes"] for each in json.loads((SCHEMA / "dialects.json").read_bytes())["dialects"]
-    }
     for row in json.loads((SCHEMA / "operations.json").read_bytes())["operations"]:
         for dialect, call in row["dialects"].items():
             about = {"streams": row.get("streams", False), "request": call["request"]}
@@ -63,7 +61,7 @@ def rows() -> Iterator[Row]:
                     yield Row(row["name"], dialect, result=call["result"], method=method, **about)
             for http in call.get("http", ()):
                 verb, _, path = http.partition(" ")
-                for prefix in prefixes[dialect]:
+                for prefix in DIALECTS[dialect].http_prefixes:
                     yield Row(row["name"], dialect, result=call.get("http_result", call["result"]), http=f"{verb} {prefix}{path}", **about)
 
 

@@ -112,7 +112,7 @@ def test_a_card_has_every_path_that_clients_read(path: str, prefix: str) -> None
     with TestClient(app_of(RecordingService(ANSWERS), *EVERY_DIALECT, path=prefix or "/")) as client:
         answer = client.get(f"{prefix}{path}", follow_redirects=False)
     assert answer.status_code == 200
-    assert answer.json() == {"path": path.rstrip("/"), "dialects": ["v1_0", "v0_3"] if "card" in path else ["v0_3", "mesh"]}
+    assert answer.json() == {"path": path.rstrip("/"), "dialects": ["v1_0", "v1_1_draft", "v0_3"] if "card" in path else ["v0_3", "mesh"]}
 
 
 def test_each_mount_has_its_own_endpoints() -> None:

@@ -58,12 +58,12 @@ def test_dialects_have_one_spelling() -> None:
     """That of the project file, in Python too."""
     assert Surface(quiet_agent(), dialects=frozenset({"1.0", "0.3"})).dialects == Surface(quiet_agent()).dialects
     assert Surface(quiet_agent(), dialects=frozenset({"1.0", "mesh"}), shared_card="1.0").shared_card == "v1_0"
-    with pytest.raises(ValueError, match=r"dialects: unknown dialect '2\.0'; use one of 1\.0, 0\.3, mesh"):
+    with pytest.raises(ValueError, match=r"dialects: unknown dialect '2\.0'; use one of 1\.0, 1\.1-draft, 0\.3, mesh"):
         Surface(quiet_agent(), dialects=frozenset({"2.0"}))
     assert interface_from_pin("https://a", Pin("1.0")).dialect.name == "v1_0"
     assert interface_from_pin("https://a", Pin("0.3", JSONRPC)).dialect.name == "v0_3"
     assert interface_from_pin("https://a", Pin("0.3", HTTP_JSON)).dialect.name == "v0_3_proto"
-    with pytest.raises(NoInterfaceError, match=r"unknown dialect '2\.0'; use one of 1\.0, 0\.3, mesh"):
+    with pytest.raises(NoInterfaceError, match=r"unknown dialect '2\.0'; use one of 1\.0, 1\.1-draft, 0\.3, mesh"):
         interface_from_pin("https://a", Pin("2.0"))
 
 

@@ -174,7 +174,7 @@ async def test_a_plain_function_may_have_a_contract() -> None:
 def test_words_of_a_project_are_understood() -> None:
     """Dialects by version or name, and functions by module and name; what is not there is told."""
     assert parse_dialects("1.0", "0.3", "mesh") == {V1_0.name, V0_3.name, MESH.name}
-    with pytest.raises(ValueError, match=r"use one of 1\.0, 0\.3, mesh"):
+    with pytest.raises(ValueError, match=r"use one of 1\.0, 1\.1-draft, 0\.3, mesh"):
         parse_dialects("2.0")
     assert import_callable("report_agent.handlers:ReportAgent.summarize") is ReportAgent.summarize
     with pytest.raises(ImportFromStringError, match="not callable"):

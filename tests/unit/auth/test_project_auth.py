@@ -151,7 +151,7 @@ WRONG: dict[str, tuple[str, str]] = {
         r"^auth\.a\.audence: unknown setting; did you mean audience\?$",
     ),
     "setting that is not there": (f'[a]\n{JWT}discover = true\nissuer2 = "x"', r"auth.a.issuer2: unknown setting; did you mean issuer\?"),
-    "setting that is missing": ('[a]\nkind = "jwt"', "auth.a.issuer: missing; add it"),
+    "setting that is missing": ('[a]\nkind = "jwt"', 'auth.a.issuer: missing; add issuer = "…"'),
     "no kind": ("[a]", "auth.a.kind: missing; use one of jwt, api-keys, basic, mutual-tls"),
     "password in the open": (
         '[a]\nkind = "basic"\nusers = { ada = "hunter2" }',
