@@ -17,6 +17,7 @@ import pytest
 from a2a_contract.lifecycle import State
 from a2a_runtime.errors import FencedError, StoreUnavailableError
 from a2a_runtime.ids import IdGenerator
+from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.models import IdempotencyKey, StoredTask, TaskChange
 from a2a_runtime.stores.postgres import PostgresStore, upgrade
@@ -91,7 +92,8 @@ async def test_a_killed_server_loses_nothing_that_was_acknowledged(caplog: pytes
             over.set()
             await asyncio.gather(*callers)
             assert {error for ledger in ledgers for error in ledger.errors} == {StoreUnavailableError}
-            assert ["again" in message for message in caplog.messages] == [False, True] * 2
+            outages = [record.getMessage() for record in caplog.records if record.name == OutageLog.__module__]
+            assert ["again" in message for message in outages] == [False, True] * 2
             for wire_id, chunks in [item for ledger in ledgers for item in ledger.acknowledged.items()]:
                 await check_whole(store, wire_id, chunks)
 

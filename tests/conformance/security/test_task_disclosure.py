@@ -28,6 +28,10 @@ QUIET_SETTINGS = replace(
 )
 
 
+TRIES = 3
+"""A process renews its lease independently of requests too; what tells tasks apart does so each time."""
+
+
 class StatementTrace:
     """The statements that a store executed."""
 
@@ -89,10 +93,14 @@ def test_a_foreign_task_takes_as_long_as_one_that_does_not_exist(watched: tuple[
             for attempt, (operation, request) in ATTACKS.items():
                 if not binding.has(operation) or (binding is MESH_BINDING and operation in SENDS):
                     continue
-                found = []
-                for task_id in ("no-such-task", task.id):
-                    statements.clear()
-                    intruder.call_raw(operation, request(task_id))
-                    found.append([*statements])
+                found: list[list[str]] = []
+                for _ in range(TRIES):
+                    found.clear()
+                    for task_id in ("no-such-task", task.id):
+                        statements.clear()
+                        intruder.call_raw(operation, request(task_id))
+                        found.append([*statements])
+                    if found[0] == found[1]:
+                        break
                 assert found[0] == found[1], (binding, attempt)
                 assert found[0], (binding, attempt)
