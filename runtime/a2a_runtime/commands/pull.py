@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import click
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.commands.extensions import build_server_source, find_modules
-from a2a_runtime.commands.schema import write_contract
-from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
+from a2a_runtime.commands.schema import check_option, import_argument, output_option, write_contract
 from a2a_runtime.sources import SkillSource
 
 _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -33,14 +31,12 @@ Exit codes: 0 success, 1 the files are stale or a configuration cannot be used, 
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("source")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("contract"), show_default=True, help="Folder to write."
-)
+@output_option
 @click.option("--name", help="Name of the agent in a2a.toml. [default: from the source]")
 @click.option(
     "--mcp-env", multiple=True, metavar="NAME", help="Variable of this environment that the command of an MCP server gets; may be repeated."
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is missing or differs.")
+@check_option
 @click.pass_context
 def command(context: click.Context, source: str, output: Path, name: str | None, mcp_env: tuple[str, ...], *, check: bool) -> None:
     """Write the skills of a SOURCE and their schemas to a2a.toml and files: a folder, URL, command, or module:attribute."""
@@ -52,16 +48,12 @@ def _build_agent(source: str, name: str | None, variables: tuple[str, ...]) -> A
     """Build the agent that has the skills of a source, and nothing else."""
     if Path(source).is_dir():
         registry = find_modules(Path(source))
-        with explain_missing("a2a-gen pull", "apcore"):
-            from a2a_runtime.bridges.apcore import ApcoreSource  # noqa: PLC0415 - an extra
+        from a2a_runtime.bridges.apcore import ApcoreSource  # noqa: PLC0415 - an extra
+
         return Agent(name or Path(source).resolve().name, sources=[ApcoreSource(registry)])
     if not _ATTRIBUTE.fullmatch(source):
         return Agent(name or "mcp-agent", sources=[build_server_source(source, variables)])
-    sys.path.insert(0, str(Path.cwd()))  # as Python does for the folder of a script
-    try:
-        found = import_from_string(source)
-    except ImportFromStringError as error:
-        raise click.UsageError(f"{source}: {error}") from error
+    found = import_argument(source)
     if not isinstance(found, SkillSource):
         raise click.UsageError(f"{source}: not a source of skills; name a SkillSource, or run a2a-gen schema for an agent")
     return Agent(name or source.partition(":")[2], sources=[found])

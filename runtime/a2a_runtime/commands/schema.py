@@ -45,16 +45,23 @@ Examples:
 Exit codes: 0 success, 1 the files are stale, 2 usage error or a source that cannot be read."""
 
 
-@click.command(epilog=_EXAMPLES)
-@click.argument("agent", metavar="MODULE:AGENT")
-@click.option(
+output_option = click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("contract"), show_default=True, help="Folder to write."
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is missing or differs.")
+check_option = click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is missing or differs.")
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("agent", metavar="MODULE:AGENT")
+@output_option
+@check_option
 @click.pass_context
 def command(context: click.Context, agent: str, output: Path, *, check: bool) -> None:
     """Write the schemas of an agent's typed functions, and those of its sources, to files."""
-    write_contract(context, _import_agent(agent), output, f"a2a-gen schema {agent}", check=check)
+    found = import_argument(agent)
+    if not isinstance(found, Agent):
+        raise click.UsageError(f"{agent}: not an agent; name an Agent, such as app:agent")
+    write_contract(context, found, output, f"a2a-gen schema {agent}", check=check)
 
 
 def write_contract(context: click.Context, agent: Agent, output: Path, words: str, *, check: bool) -> None:
@@ -74,15 +81,13 @@ def write_contract(context: click.Context, agent: Agent, output: Path, words: st
         click.echo(f"wrote {path}")
 
 
-def _import_agent(name: str) -> Agent:
+def import_argument(name: str) -> object:
+    """Import what an argument names, or raise a usage error."""
     sys.path.insert(0, str(Path.cwd()))  # as Python does for the folder of a script
     try:
-        found = import_from_string(name)
+        return import_from_string(name)
     except ImportFromStringError as error:
         raise click.UsageError(f"{name}: {error}") from error
-    if not isinstance(found, Agent):
-        raise click.UsageError(f"{name}: not an agent; name an Agent, such as app:agent")
-    return found
 
 
 def _read_skills(agent: Agent) -> Mapping[str, SkillDefinition]:
