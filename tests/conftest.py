@@ -12,6 +12,7 @@ from dataclasses import fields
 import pytest
 from budgets import Budgets, read
 from hypothesis import HealthCheck, settings
+from imported_modules import forget_modules_below
 from peers.peer import Peer
 
 from a2a_runtime.settings import PREFIX, Settings
@@ -63,12 +64,10 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def forget_modules_of_temporary_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Forget what a file of tests has imported from its folders: the next one may have another ``handlers.py``."""
-    paths, loaded, folder = [*sys.path], {*sys.modules}, str(tmp_path_factory.getbasetemp())
+    paths, loaded, folder = [*sys.path], {*sys.modules}, tmp_path_factory.getbasetemp()
     yield
-    sys.path[:] = [each for each in sys.path if each in paths or not each.startswith(folder)]
-    for name in sys.modules.keys() - loaded:
-        if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder):
-            del sys.modules[name]
+    sys.path[:] = [each for each in sys.path if each in paths or not each.startswith(str(folder))]
+    forget_modules_below(folder, kept=loaded)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from browser.explorer import Explorer
 from browser.servers import serve_command, serve_surfaces
 from browser.show_agent import build_show_agent
 from integration.explorer.documents import build_card, serve_documents
-from integration.explorer.issuer import ACCESS_TOKEN, Issuer, build_schemes
+from integration.explorer.issuer import ACCESS_TOKEN, DISCOVERY, Issuer, build_foreign_discovery, build_schemes
 from integration.outcome_agent import build_test_agent, serve_on_socket
 from playwright.sync_api import expect
 
@@ -38,9 +38,7 @@ def test_an_issuer_signs_in_with_its_window(explorer: Explorer, kind: str) -> No
 def test_an_issuer_that_refuses(explorer: Explorer) -> None:
     """Its words stand below the form."""
     with serve_documents(documents := {}) as (url, _):
-        documents["/.well-known/openid-configuration"] = {
-            "issuer": "https://evil.example", "authorization_endpoint": f"{url}/authorize", "token_endpoint": f"{url}/token"
-        }  # fmt: skip
+        documents[DISCOVERY] = build_foreign_discovery(url)
         documents["/.well-known/agent-card.json"] = build_card(url, securitySchemes=build_schemes("openIdConnect", url))
         with serve_command(url) as address:
             explorer.open(address)

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from types import ModuleType
 
+from a2a_contract.base import JsonObject
 from a2a_gen.agent import branches, models
 from a2a_gen.agent.catalog import SchemaCatalog, bundle
 from a2a_gen.agent.checks import check
@@ -16,6 +17,17 @@ from a2a_gen.agent.schemas import Library, SchemaRef
 from a2a_gen.agent.type_builder import TypeBuilder
 from a2a_gen.problems import ContractError, Problem, has_errors
 from a2a_runtime.skills.schema import TypedSchema
+
+PAYMENT: JsonObject = {
+    "type": "object",
+    "properties": {"payment": {"oneOf": [{"$ref": "#/$defs/Paid"}, {"$ref": "#/$defs/Billed"}]}},
+    "$defs": {
+        "Paid": {"type": "object", "required": ["kind", "card"], "properties": {"kind": {"const": "card"}, "card": {"$ref": "#/$defs/Card"}}},
+        "Billed": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "invoice"}}},
+        "Card": {"type": "object", "required": ["pan"], "properties": {"pan": {"type": "string", "pattern": "^[0-9]{12,19}$"}}},
+    },
+}
+"""A union whose tag picks a branch with a member inside it that may be wrong."""
 
 _FOLDER = TemporaryDirectory(prefix="made-schemas-")
 

@@ -10,6 +10,8 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 
+from imported_modules import forget_packages
+
 from a2a_gen.plain import build as plain
 from a2a_gen.source.project import Project
 
@@ -44,5 +46,4 @@ def imported(folder: Path, files: Mapping[str, object]) -> Iterator[str]:
         yield name
     finally:
         sys.path.remove(str(folder))
-        for each in [module for module in sys.modules if module == name or module.startswith(f"{name}.")]:
-            del sys.modules[each]
+        forget_packages(name)

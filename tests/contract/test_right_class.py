@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from contract.made_schemas import make
+from contract.made_schemas import PAYMENT, make
 
 from a2a_contract.typed_schema import SchemaMismatchError
 
@@ -94,17 +94,6 @@ def test_defaults_that_do_not_match_are_listed() -> None:
     form, (warning,) = make({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}, "default": [1]}}})
     assert vars(form.parse({}))["a"] is None
     assert (warning.rule, warning.text) == ("A2A-K12", 'the default [1] is ignored: [0]: the value is not of type "string"')
-
-
-PAYMENT = {
-    "type": "object",
-    "properties": {"payment": {"oneOf": [{"$ref": "#/$defs/Paid"}, {"$ref": "#/$defs/Billed"}]}},
-    "$defs": {
-        "Paid": {"type": "object", "required": ["kind", "card"], "properties": {"kind": {"const": "card"}, "card": {"$ref": "#/$defs/Card"}}},
-        "Billed": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "invoice"}}},
-        "Card": {"type": "object", "required": ["pan"], "properties": {"pan": {"type": "string", "pattern": "^[0-9]{12,19}$"}}},
-    },
-}
 
 
 @pytest.mark.parametrize(

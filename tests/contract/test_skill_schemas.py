@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from contract.skill_cases import Case, cases, neighbours, same
+from imported_modules import forget_packages
 
 from a2a_gen.entry import main
 from a2a_runtime.skills.contract import AnyContract, SkillContract
@@ -36,8 +37,7 @@ def skills(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, AnyCo
     module = importlib.import_module("thirty_schemas.skills")
     yield {contract.id: contract for contract in vars(module).values() if isinstance(contract, SkillContract)}
     patch.undo()
-    for name in [each for each in sys.modules if each.partition(".")[0] == "thirty_schemas"]:
-        del sys.modules[name]
+    forget_packages("thirty_schemas")
 
 
 def takes(form: TypedSchema[object], document: object) -> bool:

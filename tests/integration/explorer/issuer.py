@@ -11,6 +11,7 @@ from litestar import Litestar, Request, Response, get, post
 from litestar.response import Redirect
 
 ACCESS_TOKEN, CODE = "token-of-the-issuer", "code-of-the-issuer"
+DISCOVERY = "/.well-known/openid-configuration"
 
 
 class Issuer:
@@ -39,7 +40,7 @@ class Issuer:
                 return Response({"error": "invalid_grant", "error_description": "another verifier"}, status_code=400)
             return Response({"access_token": ACCESS_TOKEN, "token_type": "Bearer", "expires_in": 300}, status_code=200)
 
-        @get("/.well-known/openid-configuration")
+        @get(DISCOVERY)
         async def discovery(request: Request[Any, Any, Any]) -> dict[str, str]:
             base = str(request.base_url).rstrip("/")
             return {"issuer": base, "authorization_endpoint": f"{base}/authorize", "token_endpoint": f"{base}/token"}
@@ -52,4 +53,9 @@ def build_schemes(kind: str, issuer_url: str) -> dict[str, object]:
     if kind == "oauth2":
         flow = {"authorizationUrl": f"{issuer_url}/authorize", "tokenUrl": f"{issuer_url}/token", "scopes": {"tasks": "Use tasks"}}
         return {"login": {"oauth2SecurityScheme": {"flows": {"authorizationCode": flow}}}}
-    return {"login": {"openIdConnectSecurityScheme": {"openIdConnectUrl": f"{issuer_url}/.well-known/openid-configuration"}}}
+    return {"login": {"openIdConnectSecurityScheme": {"openIdConnectUrl": issuer_url + DISCOVERY}}}
+
+
+def build_foreign_discovery(url: str) -> dict[str, str]:
+    """Build the discovery document of another issuer, with endpoints at a URL."""
+    return {"issuer": "https://evil.example", "authorization_endpoint": f"{url}/authorize", "token_endpoint": f"{url}/token"}

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from integration.explorer.documents import build_card, serve_documents
 from integration.explorer.explorer_page import ExplorerPage, explore
-from integration.explorer.issuer import ACCESS_TOKEN, CODE, Issuer, build_schemes
+from integration.explorer.issuer import ACCESS_TOKEN, CODE, DISCOVERY, Issuer, build_foreign_discovery, build_schemes
 from integration.outcome_agent import serve_on_socket
 
 SCHEME = {"scheme": "login", "clientId": "explorer"}
@@ -95,9 +95,7 @@ def test_schemes_that_are_no_sign_in(schemes: dict[str, object], message: str) -
 def test_a_discovery_document_of_another_issuer(issuer_url: str) -> None:
     """Its addresses are not used."""
     with serve_documents(documents := {}) as (url, _):
-        documents["/.well-known/openid-configuration"] = {
-            "issuer": "https://evil.example", "authorization_endpoint": f"{issuer_url}/authorize", "token_endpoint": f"{issuer_url}/token"
-        }  # fmt: skip
+        documents[DISCOVERY] = build_foreign_discovery(issuer_url)
         documents["/.well-known/agent-card.json"] = build_card(url, securitySchemes=build_schemes("openIdConnect", url))
         with explore(url) as page:
             error = page.post("sign-in", {**SCHEME, "redirectUri": "http://127.0.0.1/explorer/"}).json()["error"]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from imported_modules import forget_packages
 
 from a2a_gen.entry import main
 from a2a_gen.ir.names import file_word, skill_methods
@@ -25,8 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
-    for name in [each for each in sys.modules if each.partition(".")[0] == "named"]:
-        del sys.modules[name]
+    forget_packages("named")
 
 
 def write(folder: Path, *skills: str) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from imported_modules import forget_packages
 from integration.outcome_agent import serve_on_socket
 from report_agent import contract
 from report_agent.contract import make_surfaces
@@ -46,8 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
-    for name in [each for each in sys.modules if each.partition(".")[0] in {"remote", "mesh"}]:
-        del sys.modules[name]
+    forget_packages("remote", "mesh")
 
 
 def card(folder: Path, properties: dict[str, object], *skills: str) -> str:

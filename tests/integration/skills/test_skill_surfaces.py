@@ -12,6 +12,7 @@ from types import ModuleType
 
 import httpx
 import pytest
+from imported_modules import forget_packages
 from integration.skills.conftest import URL
 from litestar.testing import TestClient
 from report_agent.contract import make_agent, skills
@@ -64,8 +65,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert main(["init", "typed"]) == 0
     monkeypatch.chdir(tmp_path / "typed")
     yield tmp_path / "typed"
-    for name in [each for each in sys.modules if each.partition(".")[0] == "typed"]:
-        del sys.modules[name]
+    forget_packages("typed")
 
 
 @pytest.mark.parametrize(
@@ -215,8 +215,7 @@ def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
     assert main(["build"]) == 0
     monkeypatch.syspath_prepend(str(tmp_path / "guarded" / "src"))
     yield importlib.import_module("guarded.contract")
-    for name in [each for each in sys.modules if each.partition(".")[0] == "guarded"]:
-        del sys.modules[name]
+    forget_packages("guarded")
 
 
 async def test_a_generated_package_is_mounted_by_its_project_file(guarded: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
+from contract.made_schemas import PAYMENT
 from pydantic_core import to_json
 
 from a2a_contract.base import JsonObject
@@ -120,17 +121,6 @@ async def test_plain_text_is_a_value_of_its_schema(text: str, value: str) -> Non
     async with agent_of({"enum": ["a", "1", "null"]}) as (transport, (once, _, _)), Whatever(URL, transport=transport) as client:
         said = Message(message_id="m", role=Role.USER, parts=[Part(text=text)], metadata={"skillId": "echo"})
         assert parse_output(once.output, await client.untyped.send(said)) == value
-
-
-PAYMENT: JsonObject = {
-    "type": "object",
-    "properties": {"payment": {"oneOf": [{"$ref": "#/$defs/Paid"}, {"$ref": "#/$defs/Billed"}]}},
-    "$defs": {
-        "Paid": {"type": "object", "required": ["kind", "card"], "properties": {"kind": {"const": "card"}, "card": {"$ref": "#/$defs/Card"}}},
-        "Billed": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "invoice"}}},
-        "Card": {"type": "object", "required": ["pan"], "properties": {"pan": {"type": "string", "pattern": "^[0-9]{12,19}$"}}},
-    },
-}
 
 
 async def test_a_refusal_names_the_place_inside_the_branch_of_a_union() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import chdir
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from imported_modules import forget_modules_below
 from integration.outcome_agent import serve_on_socket
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
@@ -192,8 +192,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path / "contract"))
     yield tmp_path
-    for name in [each for each, module in sys.modules.items() if str(getattr(module, "__file__", "")).startswith(str(tmp_path))]:
-        del sys.modules[name]
+    forget_modules_below(tmp_path)
 
 
 NAME = f"{__name__}:agent"
