@@ -14,6 +14,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from peers.debian import unpack
 
+from a2a_runtime.testing.ports import find_free_port
+
 PACKAGES = ("pgbouncer", "libevent-2.1-7", "libc-ares2")
 CONFIG = """
 [databases]
@@ -33,8 +35,7 @@ max_client_conn = 500
 def run_pgbouncer(url: str) -> Iterator[str]:
     """Run it in transaction mode in front of a server, and yield the URL of a database behind it."""
     root, target = unpack("usr/sbin/pgbouncer", *PACKAGES), urlsplit(url)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        listen_port = free.getsockname()[1]
+    listen_port = find_free_port()
     with TemporaryDirectory() as folder:
         config = Path(folder) / "pgbouncer.ini"
         config.write_text(

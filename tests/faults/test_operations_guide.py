@@ -9,11 +9,10 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -25,6 +24,7 @@ import a2a_runtime
 from a2a_gen.commands.cli import cli
 from a2a_runtime.stores.postgres import REQUIRED_VERSION
 from a2a_runtime.testing.embedded_postgres import PostgresServer
+from a2a_runtime.testing.ports import find_free_port
 
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 SCRIPT = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
@@ -48,9 +48,7 @@ def build_next_release(folder: Path) -> Path:
 
 def replace_ports(script: str, store: str) -> str:
     """Give a script free ports, and the address of a store."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in PORTS]
-        ports = {port: str(each.getsockname()[1]) for port, each in zip(PORTS, sockets, strict=True)}
+    ports = {port: str(find_free_port()) for port in PORTS}
     script = re.sub(r"\b(8000|8001|8080|8090)\b", lambda found: ports[found[1]], script)
     return script.replace("postgresql://agent@127.0.0.1/agent", store)
 

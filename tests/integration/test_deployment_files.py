@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import socket
 import subprocess
 import threading
 import time
@@ -33,6 +32,7 @@ from a2a_runtime.commands import db, serve, worker
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
+from a2a_runtime.testing.ports import find_free_port
 
 DOCUMENTS = {path.relative_to(FOLDER).as_posix(): list(yaml.safe_load_all(path.read_text())) for path in sorted(FOLDER.rglob("*.yaml"))}
 
@@ -156,8 +156,7 @@ def test_workers_are_scaled_by_a_query_that_runs(postgres_url: str) -> None:
 @contextmanager
 def run_caddy(folder: Path, *ports: int) -> Iterator[httpx.Client]:
     """Run the proxy of the example in front of agents on this machine."""
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
-        own, admin = one.getsockname()[1], two.getsockname()[1]
+    own, admin = find_free_port(), find_free_port()
     environment = {
         **os.environ,
         "PUBLIC_HOST": f"http://127.0.0.1:{own}",
@@ -199,8 +198,7 @@ http {{
 @contextmanager
 def run_nginx(folder: Path, *ports: int) -> Iterator[httpx.Client]:
     """Run nginx with the server block of the example, on a port and with a certificate of the test."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        own = free.getsockname()[1]
+    own = find_free_port()
     authority = Authority.at(folder)
     authority.server()
     server = (FOLDER / "deploy" / "nginx.conf").read_text()

@@ -23,6 +23,7 @@ from a2a_runtime.http.access_log import AccessLog
 from a2a_runtime.logs import JSON_FORMAT, TEXT_FORMAT, add_origin, build_formatter
 from a2a_runtime.origin import HEADERS, Origin
 from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.ports import find_free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -171,8 +172,7 @@ app = create_app(agent)
 def test_a_process_logs_in_one_format(tmp_path: Path, words: tuple[str, ...], is_logged: bool) -> None:  # noqa: FBT001 - of the parameters
     """Every line of ``a2a-gen serve --log-format json`` is JSON: of the server, of the runtime, and of requests unless they are not wanted."""
     (tmp_path / "served.py").write_text(AGENT)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = find_free_port()
     command = [sys.executable, "-m", "a2a_gen", "serve", "served:app", "--port", str(port), "--log-format", "json", *words]
     server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import pytest
 from conformance.mesh.producer import Consumer, message, summarize_event, text_of
 from integration.outcome_agent import serve_on_socket
 
+from a2a_runtime.testing.ports import find_free_port
 from a2a_runtime.testing.registry import FakeRegistry
 
 pytestmark = pytest.mark.slow
@@ -54,10 +54,7 @@ def eventually(holds: Callable[[], object], *excused: type[Exception], seconds: 
 @pytest.fixture
 def port() -> int:
     """A free port."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        number: int = taken.getsockname()[1]
-        return number
+    return find_free_port()
 
 
 @pytest.mark.requirement("mesh", "H6", "D1")

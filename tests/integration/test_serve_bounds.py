@@ -16,6 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from a2a_runtime.testing.ports import find_free_port
+
 SERVE = """
 import os
 import a2a_runtime.server.protocol as protocol
@@ -54,8 +56,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 def serve_app(folder: Path, *options: str, head_seconds: float = 1.0) -> Iterator[int]:
     """Serve the app of a folder, and give its port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
+    port = find_free_port()
     command = [sys.executable, "-c", SERVE, "app:asgi", "--port", str(port), *options]
     server = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, env={**os.environ, "HEAD_SECONDS": str(head_seconds)})
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,8 @@ import httpx
 import pytest
 from integration.client.tls_proxy import Authority
 from integration.serve_command import run_serve, write_project
+
+from a2a_runtime.testing.ports import find_free_port
 
 TABLES = """
 dialects = ["1.0"]
@@ -42,8 +43,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     authority = Authority.at(folder)
     authority.server()
     write_project(folder, TABLES)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        served = Served(int(free.getsockname()[1]), authority)
+    served = Served(find_free_port(), authority)
     words = ("--port", str(served.port), "--ssl-certfile", "server.pem", "--ssl-ca-certs", "authority.pem")
     with run_serve(folder, lambda: served.get_status(authority.client()), httpx.TransportError, *words):
         yield served

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from integration.outcome_agent import LINE_ENDS
 from a2a_contract.dialects import V0_3
 from a2a_contract.operations import SEND_STREAMING_MESSAGE
 from a2a_contract.v1_0 import TaskState
+from a2a_runtime.testing.ports import find_free_port
 
 APP = "integration.asgi_app:app"
 COMMANDS = {
@@ -35,8 +35,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module", params=COMMANDS)
 def client(request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
     """A client of a server in a process of its own, which stops when it is told to."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = find_free_port()
     command = [each.format(port=port) for each in COMMANDS[request.param]]
     paths = [str(Path(each).resolve()) for each in sys.path if each]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import random
 import socket
-from contextlib import closing
+from itertools import cycle, islice
+
+_PORTS = range(20000, 30000)
+"""Below those that the kernel gives to connections and to port 0: nobody takes one of them while its server is killed and started again."""
+_TRIES = 100
+# Each process goes through all of them in an order of its own, so that it gives none out twice.
+_next_ports = cycle(random.SystemRandom().sample(_PORTS, k=len(_PORTS)))
 
 
 def find_free_port() -> int:
     """Find a port of the loopback address that is free now."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    for port in islice(_next_ports, _TRIES):
+        with socket.socket() as probe:
+            # A server sets this too: connections that ended a moment ago do not hold the port.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise OSError(f"find_free_port: {_TRIES} ports between {_PORTS[0]} and {_PORTS[-1]} are taken; end the servers that hold them")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from a2a_runtime.heartbeat.loop import RegistryClient, RegistryHeartbeat, run_he
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces, build_identity
 from a2a_runtime.heartbeat.schedule import HeartbeatResult
 from a2a_runtime.surface import Surface
+from a2a_runtime.testing.ports import find_free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.peer]
 
@@ -32,8 +32,7 @@ BINARY = "node_modules/@mcpmesh/cli-linux-x64/bin/mcp-mesh-registry"
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A registry with a database of its own."""
     folder = tmp_path_factory.mktemp("registry")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = find_free_port()
     settings = {"HOST": "127.0.0.1", "PORT": str(port), "DATABASE_URL": str(folder / "registry.db"), "MCP_MESH_PUBLIC_URL_PREFIX": PREFIX}
     path = environment("mesh-registry-3.7.1").interpreter.parent / BINARY
     process = subprocess.Popen([str(path)], env={**os.environ, **settings}, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -21,6 +21,7 @@ from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Mis
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.ports import find_free_port
 
 pytestmark = pytest.mark.anyio
 ANY = Pin()
@@ -113,8 +114,7 @@ async def test_an_agent_may_change_its_issuer(stack: ExitStack) -> None:
     """A token that is refused twice is forgotten, and the next request finds the new issuer."""
     old, new = serve_issuer(stack), serve_issuer(stack)
     auth = TrustedIssuers({each.url: ("front", "s3cret") for each in (old, new)})
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = free.getsockname()
+    address = ("127.0.0.1", find_free_port())
     url = f"http://127.0.0.1:{address[1]}"
 
     def serve(server: AuthorizationServer) -> AbstractContextManager[object]:

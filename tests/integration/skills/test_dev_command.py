@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from a2a_gen.entry import main
+from a2a_runtime.testing.ports import find_free_port
 
 COMMAND = [sys.executable, "-m", "a2a_gen", "dev", "--port"]
 
@@ -30,9 +31,7 @@ def hello(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def port() -> int:
     """A free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    return find_free_port()
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from typing import Self
 from a2a_runtime.testing.embedded_postgres.binaries import PostgresMissingError, find_programs, find_unprivileged_user
 from a2a_runtime.testing.ports import find_free_port
 
-_START_TIMEOUT_SECONDS = 30.0
+_START_TIMEOUT_SECONDS = 120.0
 _STOP_TIMEOUT_SECONDS = 15.0
 _PR_SET_PDEATHSIG = 1
 _PREFIX = "a2a-pg-"
@@ -145,7 +145,7 @@ class PostgresServer:
         status = self._data / "postmaster.pid"
         process = self._require_process()
         while process.poll() is None and time.monotonic() < deadline:
-            lines = status.read_text().splitlines() if status.exists() else []
+            lines = _read_lines(status)
             if lines and lines[0].strip() == str(process.pid) and lines[-1].strip() == "ready":
                 return True
             time.sleep(0.01)
@@ -167,6 +167,14 @@ class PostgresServer:
         yield pid
         children = Path(f"/proc/{pid}/task/{pid}/children")
         yield from map(int, children.read_text().split())
+
+
+def _read_lines(path: Path) -> list[str]:
+    """Read a file that the server writes, and removes when it ends."""
+    try:
+        return path.read_text().splitlines()
+    except FileNotFoundError:
+        return []
 
 
 def _signal(pid: int, how: signal.Signals) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,8 @@ from integration.bridges.apcore.world import CARD, build_params, read_data, read
 from peers.environments import interpreter
 from style.source_files import ROOT
 
+from a2a_runtime.testing.ports import find_free_port
+
 RELEASE = "0.6.0"
 HERE = "tests/integration/bridges/apcore"
 
@@ -31,8 +32,7 @@ pytestmark = [pytest.mark.peer, pytest.mark.requirement("apcore", "NFR-CMP-002")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of the process."""
     folder = link_release(tmp_path_factory.mktemp("release"))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = find_free_port()
     paths = [str(folder), *(str(Path(each).resolve()) for each in sys.path if each)]
     command = [sys.executable, str(Path(__file__).with_name("old_release.py")), str(port)]
     process = subprocess.Popen(

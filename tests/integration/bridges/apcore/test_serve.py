@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from starlette.routing import Mount
 from a2a_runtime.bridges.apcore import InMemoryTaskStore, async_serve, serve
 from a2a_runtime.bridges.apcore.server import build_settings
 from a2a_runtime.push.retry_policy import get_delay
+from a2a_runtime.testing.ports import find_free_port
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookResponse
 
 pytestmark = pytest.mark.anyio
@@ -41,8 +41,7 @@ ADD = body("message/send", build_params("math.add", {"a": 1, "b": 2}))
 @contextmanager
 def served(**options: object) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """Serve a registry in a process of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = find_free_port()
     command = [sys.executable, str(Path(__file__).with_name("served.py")), json.dumps({"host": "127.0.0.1", "port": port, **options})]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(each).resolve()) for each in sys.path if each)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
