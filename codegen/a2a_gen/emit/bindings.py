@@ -12,7 +12,7 @@ from a2a_gen.emit.translate.expressions import function_name
 from a2a_gen.emit.translate.members import TypePair
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.ir.extension import is_translated
-from a2a_gen.ir.model import Contract, Dialect, Enumeration, Field, ListOf, MapOf, OperationCall, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import Contract, ContractDialect, Enumeration, Field, ListOf, MapOf, OperationCall, Primitive, Record, Ref, TypeExpr
 from a2a_gen.ir.names import field_name
 
 # --- required members, found by walking the type of a request ---
@@ -109,7 +109,7 @@ def emit(contract: Contract) -> dict[str, bytes]:
     }
 
 
-def _module(contract: Contract, dialect: Dialect) -> bytes:
+def _module(contract: Contract, dialect: ContractDialect) -> bytes:
     calls = [(call, operation) for operation in contract.operations if (call := operation.call(dialect.name))]
     carried = [way for call, operation in calls for way in call_styles(call, operation)]
     forgives = _is_lenient_envelope(contract, dialect.name)

@@ -16,14 +16,14 @@ from collections.abc import Collection, Iterator, Mapping
 from a2a_gen.emit.normalizer import BASE, imports
 from a2a_gen.emit.render import docstring, header
 from a2a_gen.ir.extension import find_changed_fields, find_changed_types
-from a2a_gen.ir.model import Contract, Dialect
+from a2a_gen.ir.model import Contract, ContractDialect
 from a2a_gen.ir.types import Family, ListOf, Record
 
 _PYRIGHT = "pyright: ignore[reportIncompatibleVariableOverride]  # models are frozen"
 _MYPY = "type: ignore[assignment]"
 
 
-def emit_extension(dialect: Dialect, families: tuple[Family, ...], contract: Contract, bodies: Mapping[str, str]) -> dict[str, bytes]:
+def emit_extension(dialect: ContractDialect, families: tuple[Family, ...], contract: Contract, bodies: Mapping[str, str]) -> dict[str, bytes]:
     """Emit the package of an extending dialect from the bodies of all of its modules, by path relative to the package."""
     changed = find_changed_types(contract, dialect)
     homes = {str(each.name): str(family.module) for family in families for each in family.types}
@@ -34,7 +34,7 @@ def emit_extension(dialect: Dialect, families: tuple[Family, ...], contract: Con
     return {f"{dialect.name}/__init__.py": _write_exports(dialect, families, changed), **modules}
 
 
-def _write_exports(dialect: Dialect, families: tuple[Family, ...], changed: Collection[str]) -> bytes:
+def _write_exports(dialect: ContractDialect, families: tuple[Family, ...], changed: Collection[str]) -> bytes:
     names = sorted(str(each.name) for family in families for each in family.types)
     homes = {family.module: sorted(each.name for each in family.types if each.name in changed) for family in families}
     lines = [f"from ..{dialect.extends} import {', '.join(name for name in names if name not in changed)}\n"]
@@ -47,7 +47,7 @@ def _write_exports(dialect: Dialect, families: tuple[Family, ...], changed: Coll
 class _ModuleWriter:
     """Writes one module of an extending dialect."""
 
-    def __init__(self, dialect: Dialect, family: Family, contract: Contract, changed: frozenset[str], homes: Mapping[str, str]) -> None:
+    def __init__(self, dialect: ContractDialect, family: Family, contract: Contract, changed: frozenset[str], homes: Mapping[str, str]) -> None:
         self._dialect, self._family, self._contract = dialect, family, contract
         self._changed, self._homes = changed, homes
 

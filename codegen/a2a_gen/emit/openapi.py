@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from a2a_gen.emit import routes
 from a2a_gen.emit.render import header
 from a2a_gen.ir.extension import list_bases
-from a2a_gen.ir.model import Contract, Dialect, OperationRow
+from a2a_gen.ir.model import Contract, ContractDialect, OperationRow
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
 
@@ -56,7 +56,7 @@ def _serialize(document: JsonObject) -> bytes:
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
-def _document(contract: Contract, dialect: Dialect, documents: Mapping[str, Document]) -> JsonObject:
+def _document(contract: Contract, dialect: ContractDialect, documents: Mapping[str, Document]) -> JsonObject:
     return {
         "openapi": "3.1.0",
         "$comment": header(_SOURCES).removeprefix("# "),
@@ -66,14 +66,14 @@ def _document(contract: Contract, dialect: Dialect, documents: Mapping[str, Docu
     }
 
 
-def _types(contract: Contract, dialect: Dialect, documents: Mapping[str, Document]) -> JsonObject:
+def _types(contract: Contract, dialect: ContractDialect, documents: Mapping[str, Document]) -> JsonObject:
     """Collect the schemas of a dialect by name, their references qualified."""
     files = sorted(family.file for family in contract.families if family.dialect == dialect.name)
     found = (data.get("$defs") for file in files if isinstance(data := documents[file].data, dict))
     return {name: _qualify(schema, dialect) for definitions in found if isinstance(definitions, dict) for name, schema in definitions.items()}
 
 
-def _qualify(value: Json, dialect: Dialect) -> Json:
+def _qualify(value: Json, dialect: ContractDialect) -> Json:
     if isinstance(value, list):
         return [_qualify(each, dialect) for each in value]
     if not isinstance(value, dict):
@@ -84,7 +84,7 @@ def _qualify(value: Json, dialect: Dialect) -> Json:
     }
 
 
-def _paths(contract: Contract, dialect: Dialect, types: JsonObject) -> Iterator[tuple[str, Json]]:
+def _paths(contract: Contract, dialect: ContractDialect, types: JsonObject) -> Iterator[tuple[str, Json]]:
     calls = [call for each in contract.operations if (call := each.call(dialect.name))]
     if methods := [name for call in calls if call.method for name in (call.method, *call.aliases)]:
         yield "/", {"post": _jsonrpc_operation(contract, dialect, methods)}
@@ -96,7 +96,7 @@ def _paths(contract: Contract, dialect: Dialect, types: JsonObject) -> Iterator[
             yield from _rest_paths(contract, dialect, table, types).items()
 
 
-def _rest_paths(contract: Contract, dialect: Dialect, table: routes.RouteTable, types: JsonObject) -> JsonObject:
+def _rest_paths(contract: Contract, dialect: ContractDialect, table: routes.RouteTable, types: JsonObject) -> JsonObject:
     items: dict[str, JsonObject] = {}
     for route in table.paths:
         for (method, verb), (choice, *_) in route.answers.items():
@@ -105,7 +105,9 @@ def _rest_paths(contract: Contract, dialect: Dialect, table: routes.RouteTable, 
     return {**items}
 
 
-def _rest_operation(contract: Contract, dialect: Dialect, operation: OperationRow, route: tuple[str, str, str], types: JsonObject) -> JsonObject:
+def _rest_operation(
+    contract: Contract, dialect: ContractDialect, operation: OperationRow, route: tuple[str, str, str], types: JsonObject
+) -> JsonObject:
     method, path, form = route
     call = operation.call(form)
     request, result = (call.http_request or "", call.http_result or "") if call else ("", "")
@@ -131,7 +133,7 @@ def _rest_operation(contract: Contract, dialect: Dialect, operation: OperationRo
     }
 
 
-def _jsonrpc_operation(contract: Contract, dialect: Dialect, methods: list[str]) -> JsonObject:
+def _jsonrpc_operation(contract: Contract, dialect: ContractDialect, methods: list[str]) -> JsonObject:
     call: JsonObject = {
         "type": "object",
         "properties": {
@@ -159,7 +161,7 @@ def _jsonrpc_operation(contract: Contract, dialect: Dialect, methods: list[str])
     }
 
 
-def _card_operation(contract: Contract, dialect: Dialect, types: JsonObject) -> JsonObject:
+def _card_operation(contract: Contract, dialect: ContractDialect, types: JsonObject) -> JsonObject:
     return {
         "tags": [_CARD_TYPE],
         "summary": "The card of the agent",
@@ -171,7 +173,7 @@ def _card_operation(contract: Contract, dialect: Dialect, types: JsonObject) -> 
     }
 
 
-def _error_schemas(contract: Contract, dialect: Dialect) -> JsonObject:
+def _error_schemas(contract: Contract, dialect: ContractDialect) -> JsonObject:
     """Describe the errors of a dialect: the body over HTTP+JSON, and ``error`` of a JSON-RPC response."""
     plain = _error_object(_PLAIN_DATA)
     is_status = dialect.facts["error_body"] == "status"
@@ -183,7 +185,7 @@ def _error_object(data: JsonObject) -> JsonObject:
     return {"type": "object", "properties": {"code": {"type": "integer"}, "message": _TEXT, "data": data}, "required": ["code", "message"]}
 
 
-def _status_body(contract: Contract, dialect: Dialect) -> JsonObject:
+def _status_body(contract: Contract, dialect: ContractDialect) -> JsonObject:
     own = {None, dialect.name, *list_bases(contract, dialect)}
     rows = [row for row in contract.errors if not row.is_abstract and row.since in own]
     names: list[Json] = [*sorted({str(row.columns[contract.canonical]["grpc"]) for row in rows})]
@@ -202,11 +204,11 @@ def _headers(contract: Contract) -> list[Json]:
     ]
 
 
-def _content(dialect: Dialect, name: str, types: JsonObject, media_types: tuple[str, ...]) -> JsonObject:
+def _content(dialect: ContractDialect, name: str, types: JsonObject, media_types: tuple[str, ...]) -> JsonObject:
     return {media_type: {"schema": _reference(dialect, name)} if name in types else {} for media_type in media_types}
 
 
-def _media_types(dialect: Dialect) -> tuple[str, ...]:
+def _media_types(dialect: ContractDialect) -> tuple[str, ...]:
     media_types = dialect.facts["media_types"]
     return tuple(map(str, media_types)) if isinstance(media_types, tuple) else ()
 
@@ -217,5 +219,5 @@ def _members(types: JsonObject, name: str) -> JsonObject:
     return properties if isinstance(properties, dict) else {}
 
 
-def _reference(dialect: Dialect, name: str) -> JsonObject:
+def _reference(dialect: ContractDialect, name: str) -> JsonObject:
     return {"$ref": f"#/components/schemas/{dialect.name}.{name}"}

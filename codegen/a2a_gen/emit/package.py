@@ -10,7 +10,7 @@ from typing import Final
 
 from a2a_gen.emit import routes
 from a2a_gen.emit.render import Code, header, render
-from a2a_gen.ir.model import EXTENSIONS_FOLDER, Contract, Dialect, OperationRow
+from a2a_gen.ir.model import EXTENSIONS_FOLDER, Contract, ContractDialect, OperationRow
 from a2a_gen.ir.names import class_name
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json
@@ -101,7 +101,7 @@ def _bundle_extensions(contract: Contract, documents: Mapping[str, Document]) ->
     return _serialize_schema({**bundle, "x-a2a-extensions": uris})
 
 
-def _bundle(contract: Contract, dialect: Dialect, documents: Mapping[str, Document]) -> bytes:
+def _bundle(contract: Contract, dialect: ContractDialect, documents: Mapping[str, Document]) -> bytes:
     return _serialize_schema(_build_bundle(contract, dialect.name, dialect.title, dialect.description, documents))
 
 

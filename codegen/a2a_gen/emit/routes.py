@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from a2a_gen.emit.call_styles import over_http
 from a2a_gen.emit.render import Code, literal, render
-from a2a_gen.ir.model import Contract, Dialect, Field, FieldName, HttpPath, ListOf, OperationRow, PathField, Primitive, Record
+from a2a_gen.ir.model import Contract, ContractDialect, Field, FieldName, HttpPath, ListOf, OperationRow, PathField, Primitive, Record
 from a2a_gen.ir.names import field_name
 
 
@@ -97,7 +97,7 @@ def build_route_tables(contract: Contract) -> tuple[RouteTable, ...]:
     )
 
 
-def find_path_owner(contract: Contract, dialect: Dialect) -> str:
+def find_path_owner(contract: Contract, dialect: ContractDialect) -> str:
     """Return the dialect whose paths a dialect shares, or its own name."""
     owner = contract.dialect(dialect.form_of or dialect.extends or "")
     return dialect.name if owner is None else find_path_owner(contract, owner)

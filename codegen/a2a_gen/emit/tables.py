@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from a2a_gen.emit.render import Code, literal, render
 from a2a_gen.ir.extension import list_bases
-from a2a_gen.ir.model import EXTENSIONS_FOLDER, Contract, Dialect, ErrorRow, Json, OperationCall, OperationRow, State
+from a2a_gen.ir.model import EXTENSIONS_FOLDER, Contract, ContractDialect, ErrorDefinition, Json, OperationCall, OperationRow, State
 from a2a_gen.ir.names import field_name
 
 _PATTERN = re.compile(r"=[^{}]*\}")  # of `{name=tasks/*}`: the client fills in the whole name
@@ -45,7 +45,7 @@ def _state_set(names: Iterable[str]) -> Code:
     return Code(f"frozenset({{{listed}}})" if listed else "frozenset()")
 
 
-def _spellings(dialect: Dialect, states: tuple[State, ...]) -> Iterator[tuple[str, str]]:
+def _spellings(dialect: ContractDialect, states: tuple[State, ...]) -> Iterator[tuple[str, str]]:
     for state in states:
         for word in state.reads.get(dialect.name, ()):
             yield word, state.name
@@ -69,7 +69,7 @@ def _error_sections(contract: Contract) -> dict[str, bytes]:
     return {"error_sections.py": render("error_sections.py.jinja", sources=("errors.json",), root=contract.error_root, rows=rows)} if rows else {}
 
 
-def _find_children(contract: Contract, parent: str, depth: int = 1) -> Iterator[tuple[ErrorRow, int]]:
+def _find_children(contract: Contract, parent: str, depth: int = 1) -> Iterator[tuple[ErrorDefinition, int]]:
     """Yield the errors below one, depth first, each with its depth."""
     for row in contract.errors:
         if row.parent == parent:
@@ -77,7 +77,7 @@ def _find_children(contract: Contract, parent: str, depth: int = 1) -> Iterator[
             yield from _find_children(contract, row.name, depth + 1)
 
 
-def _error_row(row: ErrorRow, canonical: str) -> Mapping[str, object]:
+def _error_row(row: ErrorDefinition, canonical: str) -> Mapping[str, object]:
     plain = row.columns[canonical]
     others = {name: columns for name, columns in row.columns.items() if columns != plain}
     return {

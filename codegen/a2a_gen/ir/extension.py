@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from a2a_gen.ir.model import Alias, Contract, Dialect, Field, ListOf, MapOf, OneOf, Record, Ref, TypeDefinition, TypeExpr
+from a2a_gen.ir.model import Alias, Contract, ContractDialect, Field, ListOf, MapOf, OneOf, Record, Ref, TypeDefinition, TypeExpr
 from a2a_gen.problems import Place, Problem
 
 _NOWHERE = Place("")
 
 
-def list_bases(contract: Contract, dialect: Dialect) -> Iterator[str]:
+def list_bases(contract: Contract, dialect: ContractDialect) -> Iterator[str]:
     """List the dialects that a dialect extends, the nearest one first."""
     base = contract.dialect(dialect.extends) if dialect.extends else None
     if base is not None and base is not dialect:
@@ -31,7 +31,7 @@ def is_translated(contract: Contract, dialect: str) -> bool:
     return dialect != contract.canonical
 
 
-def find_changed_types(contract: Contract, dialect: Dialect) -> frozenset[str]:
+def find_changed_types(contract: Contract, dialect: ContractDialect) -> frozenset[str]:
     """Return the names of the types of an extending dialect that are new or changed."""
     known = {each.name: _to_shape(each) for each in contract.types(dialect.extends or "")}
     types = tuple(contract.types(dialect.name))
@@ -41,7 +41,7 @@ def find_changed_types(contract: Contract, dialect: Dialect) -> frozenset[str]:
     return changed
 
 
-def find_changed_fields(contract: Contract, dialect: Dialect, record: Record, changed: frozenset[str]) -> frozenset[str]:
+def find_changed_fields(contract: Contract, dialect: ContractDialect, record: Record, changed: frozenset[str]) -> frozenset[str]:
     """Return the Python names of the members of a changed record that the older version does not have, or has with another type."""
     known = contract.type(dialect.extends or "", record.name)
     older = {each.wire: each.type for each in known.fields} if isinstance(known, Record) else {}
@@ -95,7 +95,7 @@ def check_extensions(contract: Contract) -> Iterator[Problem]:
         above.append(dialect.name)
 
 
-def _check_kept(contract: Contract, dialect: Dialect, base: str) -> Iterator[Problem]:
+def _check_kept(contract: Contract, dialect: ContractDialect, base: str) -> Iterator[Problem]:
     if dialect.version is None or dialect.form_of is not None or dialect.translations:
         text = f"{dialect.name} extends {base}, but has no version of its own, or is a form of another dialect, or has translations"
         yield Problem(dialect.place, "A2A-C54", text, "give it a version, and neither form_of nor types; or do not extend")

@@ -4,9 +4,9 @@ Everything between the schemas and the generated files works on these values: ru
 They hold no file handle, no path of this machine and no reference to a library, so the same contract gives the same value on every machine.
 
     Contract ─┬─ Family*       one file of types ── Record | Enumeration | Alias
-              ├─ Dialect*      ── Translation*      correspondence of its types to the canonical ones
+              ├─ ContractDialect* ── Translation*      correspondence of its types to the canonical ones
               ├─ OperationRow* ── OperationCall*    its types and paths in one dialect
-              ├─ ErrorRow*
+              ├─ ErrorDefinition*
               ├─ ExtensionRow*
               └─ Lifecycle     ── State*
 
@@ -48,10 +48,11 @@ __all__ = [
     "ClassName",
     "Constant",
     "Contract",
-    "Dialect",
+    "ContractDialect",
+    "ContractParameter",
     "EnumValue",
     "Enumeration",
-    "ErrorRow",
+    "ErrorDefinition",
     "ExtensionRow",
     "Family",
     "Field",
@@ -66,7 +67,6 @@ __all__ = [
     "OneOf",
     "OperationCall",
     "OperationRow",
-    "Parameter",
     "PathField",
     "Primitive",
     "Record",
@@ -123,7 +123,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class ContractDialect:
     """A version or variant of the protocol.
 
     ``enums`` maps words of its enumerations to canonical words; ``wrappers`` names canonical records that only wrap one member, where this dialect
@@ -146,7 +146,7 @@ class Dialect:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ContractParameter:
     """A value that a client sends beside the request, in any of several headers."""
 
     name: FieldName
@@ -220,7 +220,7 @@ class OperationRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorRow:
+class ErrorDefinition:
     """One error: its place in the hierarchy, its public text, and per dialect every column of ``errors.json``.
 
     The columns are ``message``, ``code``, ``http``, ``grpc``, ``reason`` and ``jsonrpc_status``, ``None`` where the table has no value; an abstract
@@ -286,14 +286,14 @@ class Contract:
 
     canonical: str
     families: tuple[Family, ...]
-    dialects: tuple[Dialect, ...]
-    parameters: tuple[Parameter, ...]
+    dialects: tuple[ContractDialect, ...]
+    parameters: tuple[ContractParameter, ...]
     reserved_tenants: tuple[str, ...]
     operations: tuple[OperationRow, ...]
     error_root: ClassName
     error_domain: str
     shared_codes: tuple[int, ...]
-    errors: tuple[ErrorRow, ...]
+    errors: tuple[ErrorDefinition, ...]
     lifecycle: Lifecycle
     extensions: tuple[ExtensionRow, ...] = ()
 
@@ -302,7 +302,7 @@ class Contract:
         """Return the states of a task, in the order of the table."""
         return self.lifecycle.states
 
-    def dialect(self, name: str) -> Dialect | None:
+    def dialect(self, name: str) -> ContractDialect | None:
         """Return a dialect by name."""
         return next((dialect for dialect in self.dialects if dialect.name == name), None)
 

@@ -15,8 +15,9 @@ from typing import TypeVar
 from a2a_gen.ir import names
 from a2a_gen.ir.model import (
     ClassName,
-    Dialect,
-    ErrorRow,
+    ContractDialect,
+    ContractParameter,
+    ErrorDefinition,
     ExtensionRow,
     HttpPath,
     Json,
@@ -24,7 +25,6 @@ from a2a_gen.ir.model import (
     Loss,
     OperationCall,
     OperationRow,
-    Parameter,
     PathField,
     State,
     Translation,
@@ -43,7 +43,7 @@ _NOT_INHERITED = frozenset({"profiles"})
 _NOT_ARGUMENT = frozenset({"rule", "ours", "with"})
 
 
-def dialects(table: SourceNode) -> Iterator[Dialect]:
+def dialects(table: SourceNode) -> Iterator[ContractDialect]:
     """Parse the dialects. One that extends another has the facts of that one, listed above it, where its row says nothing."""
     known: dict[str | None, Mapping[str, Json]] = {}
     for row in table["dialects"].items():
@@ -51,7 +51,7 @@ def dialects(table: SourceNode) -> Iterator[Dialect]:
         inherited = known.get(row["extends"].optional_text(), {})
         facts = {**{key: each for key, each in inherited.items() if key not in _NOT_INHERITED}, **own}
         known[row["name"].text()] = facts
-        yield Dialect(
+        yield ContractDialect(
             name=row["name"].text(),
             title=row["title"].text(),
             description=row["description"].text(),
@@ -67,10 +67,10 @@ def dialects(table: SourceNode) -> Iterator[Dialect]:
         )
 
 
-def parameters(table: SourceNode) -> Iterator[Parameter]:
+def parameters(table: SourceNode) -> Iterator[ContractParameter]:
     """Parse the values that clients send in headers."""
     for name, row in table["parameters"].members():
-        yield Parameter(names.field_name(name), row["headers"].texts(), row["description"].text())
+        yield ContractParameter(names.field_name(name), row["headers"].texts(), row["description"].text())
 
 
 def _translation(row: SourceNode) -> Translation:
@@ -139,7 +139,7 @@ _EXTENSION_PREFIX = "urn:a2a-gen:ext"
 _COLUMNS = ("message", "code", "http", "grpc", "reason", "jsonrpc_status")
 
 
-def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[OperationRow]:
+def operations(table: SourceNode, dialects: tuple[ContractDialect, ...]) -> Iterator[OperationRow]:
     """Parse the operations."""
     prefixes = {dialect.name: _text_list(dialect.facts.get("http_prefixes")) for dialect in dialects}
     for row in table["operations"].items():
@@ -157,7 +157,7 @@ def operations(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[Ope
         )
 
 
-def _inherit_calls(calls: Iterable[OperationCall], dialects: tuple[Dialect, ...]) -> Iterator[OperationCall]:
+def _inherit_calls(calls: Iterable[OperationCall], dialects: tuple[ContractDialect, ...]) -> Iterator[OperationCall]:
     """Add the calls of dialects that extend another and have none of their own, each after that one's."""
     listed = {call.dialect: call for call in calls}
     extensions = [(dialect.extends, dialect.name) for dialect in dialects if dialect.extends and dialect.name not in listed]
@@ -186,7 +186,7 @@ def _call(dialect: str, row: SourceNode, prefixes: tuple[str, ...]) -> Operation
     )
 
 
-def errors(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRow]:
+def errors(table: SourceNode, dialects: tuple[ContractDialect, ...]) -> Iterator[ErrorDefinition]:
     """Parse the errors; columns of a dialect override the columns of the row."""
     for row in table["errors"].items():
         is_abstract = row["abstract"].flag()
@@ -194,7 +194,7 @@ def errors(table: SourceNode, dialects: tuple[Dialect, ...]) -> Iterator[ErrorRo
         homes = {dialect.name: dialect.form_of or dialect.extends for dialect in dialects}
         own = {name: name for name, _ in row["dialects"].members()}
         spoken = {name: _find_home(name, homes, own) for name in homes} | own
-        yield ErrorRow(
+        yield ErrorDefinition(
             name=names.class_name(row["name"].text()),
             parent=names.class_name(row["parent"].text()),
             description=row["description"].text(),
@@ -218,7 +218,7 @@ def _columns(row: SourceNode, dialect: str) -> Mapping[str, Json]:
     return {column: own[column].freeze() if column in own else row[column].freeze() for column in _COLUMNS}
 
 
-def error_root(rows: tuple[ErrorRow, ...]) -> ClassName:
+def error_root(rows: tuple[ErrorDefinition, ...]) -> ClassName:
     """Return the common base class of all errors, which has no row of its own."""
     known = {row.name for row in rows}
     return next((row.parent for row in rows if row.parent not in known), names.class_name("Error"))
@@ -234,7 +234,7 @@ def extensions(families: Iterable[SourceNode]) -> Iterator[ExtensionRow]:
         )
 
 
-def lifecycle(table: SourceNode, dialects: tuple[Dialect, ...] = ()) -> Lifecycle:
+def lifecycle(table: SourceNode, dialects: tuple[ContractDialect, ...] = ()) -> Lifecycle:
     """Parse the states of a task; a dialect has the spellings of the one that it extends."""
     extensions = [(dialect.extends, dialect.name) for dialect in dialects if dialect.extends]
     return Lifecycle(

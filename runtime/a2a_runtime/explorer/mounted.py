@@ -27,13 +27,13 @@ from a2a_runtime.auth.authentication import Credentials
 from a2a_runtime.cards.builder import resolve_url
 from a2a_runtime.client.options import ClientOptions, Pin
 from a2a_runtime.explorer.api import ExplorerApi
-from a2a_runtime.explorer.asgi_transport import StreamingAsgiTransport, copy_target
 from a2a_runtime.explorer.directory import ExploredAgent
 from a2a_runtime.explorer.guard import check_token
 from a2a_runtime.explorer.page import send_page
 from a2a_runtime.explorer.session import is_same_origin
 from a2a_runtime.explorer.visitor import CREDENTIALS_HEADER, VisitorCredentials
 from a2a_runtime.http.asgi import HttpRequest, base_url, send_response
+from a2a_runtime.http.asgi_transport import StreamingAsgiTransport, copy_target
 from a2a_runtime.http.host_routes import EXPLORER_PAGE
 from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.service.context import ProtocolBinding

@@ -14,7 +14,7 @@ import pytest
 from a2a_contract import dialects, errors, lifecycle, operations, v1_0
 from a2a_contract.methods import METHODS
 from a2a_gen.emit import tables
-from a2a_gen.ir.model import Contract, ErrorRow
+from a2a_gen.ir.model import Contract, ErrorDefinition
 
 SCHEMA = Path(__file__).parents[3] / "schema"
 
@@ -198,7 +198,7 @@ def test_hostile_text_stays_text(contract: Contract) -> None:
     assert cleandoc(ast.get_docstring(documented) or "").split() == HOSTILE.replace("\u2028", "\\u2028").split()
 
 
-def hostile_error(row: ErrorRow) -> ErrorRow:
+def hostile_error(row: ErrorDefinition) -> ErrorDefinition:
     """Make every text of an error hostile, and those of dialects still different."""
     columns = {name: {**said, "message": HOSTILE if said["message"] == row.message else f"{HOSTILE}!"} for name, said in row.columns.items()}
     return replace(row, description=HOSTILE, message=row.message and HOSTILE, columns=columns)

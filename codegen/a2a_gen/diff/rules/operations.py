@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from a2a_gen.diff.change import SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, ChangeRule, define_rule
-from a2a_gen.ir.model import Contract, ErrorRow, OperationCall, OperationRow, State
+from a2a_gen.ir.model import Contract, ErrorDefinition, OperationCall, OperationRow, State
 from a2a_gen.problems import Place
 
 OPERATION_REMOVED = define_rule("A2A002 operation-removed", "operation narrows E E E", "{name} was removed", mirror="operation-added")
@@ -85,7 +85,7 @@ def _compare_call(label: str, old: OperationCall, new: OperationCall, is_same: C
             yield SchemaChange(found, *places, _build_arguments(name=label, old=_or_nothing(before), new=_or_nothing(after)))
 
 
-def _compare_error(old: ErrorRow, new: ErrorRow) -> Iterator[SchemaChange]:
+def _compare_error(old: ErrorDefinition, new: ErrorDefinition) -> Iterator[SchemaChange]:
     for dialect, columns in old.columns.items():
         for column in _COLUMNS:
             before, after = columns.get(column), new.columns.get(dialect, {}).get(column)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from a2a_gen.ir.model import Contract, Dialect, Enumeration, Field, Json, ListOf, MapOf, OperationRow, Primitive, Record, Ref, TypeExpr
+from a2a_gen.ir.model import Contract, ContractDialect, Enumeration, Field, Json, ListOf, MapOf, OperationRow, Primitive, Record, Ref, TypeExpr
 from a2a_gen.problems import GeneratorError
 
 EMPTY = "google.protobuf.Empty"
@@ -99,7 +99,7 @@ class ProtoMethod:
 class ProtoFile:
     """The protocol buffers of one dialect."""
 
-    dialect: Dialect
+    dialect: ContractDialect
     package: str
     service: str
     messages: tuple[ProtoMessage, ...]
@@ -124,7 +124,7 @@ def build_files(contract: Contract) -> tuple[ProtoFile, ...]:
     return tuple(_build_file(contract, dialect, protobuf) for dialect, protobuf in facts if isinstance(protobuf, Mapping))
 
 
-def _build_file(contract: Contract, dialect: Dialect, protobuf: Mapping[str, Json]) -> ProtoFile:
+def _build_file(contract: Contract, dialect: ContractDialect, protobuf: Mapping[str, Json]) -> ProtoFile:
     package = str(protobuf["package"])
     types = tuple(contract.types(dialect.name))
     kinds = {str(each.name): Kind.ENUM if isinstance(each, Enumeration) else Kind.MESSAGE for each in types}

@@ -9,14 +9,14 @@ from a2a_gen.emit.translate.expressions import Printer, function_name
 from a2a_gen.emit.translate.members import RecordMembers, TypePair
 from a2a_gen.emit.translate.rules import Direction, TranslationProblems
 from a2a_gen.emit.translate.steps import Function, LookupTable, Refuse, Step
-from a2a_gen.ir.model import Dialect
+from a2a_gen.ir.model import ContractDialect
 
 
 @dataclass(frozen=True, slots=True)
 class TranslationContext:
     """Both sides, their printers, and the collector of problems."""
 
-    dialect: Dialect
+    dialect: ContractDialect
     theirs: RecordMembers
     ours: RecordMembers
     positional: frozenset[TypePair]

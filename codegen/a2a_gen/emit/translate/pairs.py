@@ -13,7 +13,7 @@ from a2a_gen.emit.translate.links import LinkedPair, Linker
 from a2a_gen.emit.translate.members import Matcher, RecordMembers, TypePair, WrapperMatch, pairs_in
 from a2a_gen.emit.translate.rules import TranslationProblems
 from a2a_gen.emit.translate.unions import Option, branches, options
-from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, Translation
+from a2a_gen.ir.model import Alias, Contract, ContractDialect, Enumeration, Translation
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class PairFinder:
     """Finds the pairs of one dialect."""
 
     contract: Contract
-    dialect: Dialect
+    dialect: ContractDialect
     report: TranslationProblems
 
     def pairs(self) -> TypePairs:

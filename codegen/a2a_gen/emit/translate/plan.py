@@ -15,7 +15,7 @@ from a2a_gen.emit.translate.steps import Function
 from a2a_gen.emit.translate.unions import Option, enum_functions, enumeration_functions, union_functions, wrapped_functions
 from a2a_gen.emit.translate.writer import Writer
 from a2a_gen.ir.checks.tables import ANY_TYPE
-from a2a_gen.ir.model import Constant, Contract, Dialect, Enumeration, Family, Loss, Record
+from a2a_gen.ir.model import Constant, Contract, ContractDialect, Enumeration, Family, Loss, Record
 from a2a_gen.problems import Place, Problem
 
 # --- losses: declared losses and dropped members must agree ---
@@ -64,7 +64,7 @@ def _is_first(leaf: Leaf, link: Link) -> bool:
 class Losses:
     """The list ``lossy`` of a dialect, and its lines that were used."""
 
-    def __init__(self, dialect: Dialect, report: TranslationProblems) -> None:
+    def __init__(self, dialect: ContractDialect, report: TranslationProblems) -> None:
         self._lines = dialect.lossy
         self._used: set[Loss] = set()
         self._report = report
@@ -108,13 +108,13 @@ class Module:
 class TranslationPlan:
     """Everything that is generated for one dialect."""
 
-    dialect: Dialect
+    dialect: ContractDialect
     canonical: str
     modules: tuple[Module, ...]
     problems: tuple[Problem, ...]
 
 
-def build_plan(contract: Contract, dialect: Dialect) -> TranslationPlan:
+def build_plan(contract: Contract, dialect: ContractDialect) -> TranslationPlan:
     """Plan the translations of one dialect."""
     report = TranslationProblems()
     pairs = PairFinder(contract, dialect, report).pairs()
@@ -125,13 +125,13 @@ def build_plan(contract: Contract, dialect: Dialect) -> TranslationPlan:
     return TranslationPlan(dialect, contract.canonical, modules, report.problems)
 
 
-def _context(contract: Contract, dialect: Dialect, pairs: TypePairs, report: TranslationProblems) -> TranslationContext:
+def _context(contract: Contract, dialect: ContractDialect, pairs: TypePairs, report: TranslationProblems) -> TranslationContext:
     linked = ((pair, found) for pair, found in pairs.found.items() if isinstance(found, LinkedPair))
     positional = frozenset(pair for pair, found in linked if any(link.kind == "position" for link in found.links))
     return TranslationContext(dialect, RecordMembers(contract, dialect.name), RecordMembers(contract, contract.canonical), positional, report)
 
 
-def _modules(contract: Contract, dialect: Dialect, functions: list[Function]) -> Iterator[Module]:
+def _modules(contract: Contract, dialect: ContractDialect, functions: list[Function]) -> Iterator[Module]:
     for family in contract.families:
         names = {str(definition.name): place for place, definition in enumerate(family.types)} if family.dialect == dialect.name else {}
         own = sorted((function for function in functions if function.pair.theirs in names), key=lambda each: names[each.pair.theirs])

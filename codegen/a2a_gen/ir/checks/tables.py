@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from a2a_gen.ir.checks.duplicates import find_duplicates
-from a2a_gen.ir.model import Alias, Contract, Dialect, Enumeration, FieldName, OneOf, Primitive, Record, Ref, Translation, TranslationRule
+from a2a_gen.ir.model import Alias, Contract, ContractDialect, Enumeration, FieldName, OneOf, Primitive, Record, Ref, Translation, TranslationRule
 from a2a_gen.problems import Problem
 
 ANY_TYPE = "*"
@@ -33,7 +33,7 @@ def dialects(contract: Contract) -> Iterator[Problem]:
         yield Problem(contract.dialects[0].place, "A2A-C41", text, f"use one of {', '.join(known)}")
 
 
-def _enums(contract: Contract, dialect: Dialect) -> Iterator[Problem]:
+def _enums(contract: Contract, dialect: ContractDialect) -> Iterator[Problem]:
     for name, words in dialect.enums.items():
         theirs, ours = contract.type(dialect.name, name), contract.type(contract.canonical, name)
         if not isinstance(theirs, Enumeration) or not isinstance(ours, Enumeration):
@@ -58,7 +58,7 @@ def translations(contract: Contract) -> Iterator[Problem]:
             yield from _translation(contract, dialect, translation)
 
 
-def _translation(contract: Contract, dialect: Dialect, translation: Translation) -> Iterator[Problem]:
+def _translation(contract: Contract, dialect: ContractDialect, translation: Translation) -> Iterator[Problem]:
     place = translation.place
     for side, name in ((dialect.name, translation.theirs), (contract.canonical, translation.ours)):
         if contract.type(side, name) is None:
@@ -70,7 +70,7 @@ def _translation(contract: Contract, dialect: Dialect, translation: Translation)
             yield Problem(place, "A2A-C47", f"rule {rule.kind}: {path} does not exist in {side}", "correct the member; dots separate nested objects")
 
 
-def _members(contract: Contract, dialect: Dialect, translation: Translation, rule: TranslationRule) -> Iterator[tuple[str, str]]:
+def _members(contract: Contract, dialect: ContractDialect, translation: Translation, rule: TranslationRule) -> Iterator[tuple[str, str]]:
     if rule.kind in _TO_UNION:
         branches = _branches(contract, dialect, translation.theirs)
         yield from ((f"{translation.theirs} of {dialect.name}", name) for name in rule.theirs if name not in branches)
@@ -81,7 +81,7 @@ def _members(contract: Contract, dialect: Dialect, translation: Translation, rul
     yield from ((f"{translation.ours} of {contract.canonical}", path) for path in missing)
 
 
-def _branches(contract: Contract, dialect: Dialect, name: str) -> frozenset[str]:
+def _branches(contract: Contract, dialect: ContractDialect, name: str) -> frozenset[str]:
     union = contract.type(dialect.name, name)
     if isinstance(union, Record):
         return frozenset({name})
