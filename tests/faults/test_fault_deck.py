@@ -31,6 +31,10 @@ END_SECONDS = 180.0
 """A busy machine starts a process in ten seconds; a quiet one needs none of this time."""
 CLOCK_STEPS = (3600, -3600, 0)
 _CUT_LISTENERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'LISTEN %' AND pid <> pg_backend_pid()"
+_TABLES = "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND NOT relispartition"
+_BEFORE_WRITE = "CREATE OR REPLACE FUNCTION before_write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {}; END $$"
+_REFUSE = "RAISE 'no space left on device' USING ERRCODE = 'disk_full'"
+_ALLOW = "RETURN NULL"
 
 
 def check(task: Task) -> None:
@@ -71,6 +75,23 @@ class Victims:
 
         asyncio.run(cut())
 
+    def fill_database(self) -> None:
+        """Let no write to any table succeed for a lease, as on a full disk."""
+
+        async def fill() -> None:
+            connection = await asyncpg.connect(self._server.url)
+            await connection.execute(_BEFORE_WRITE.format(_REFUSE))
+            try:
+                # One transaction a table, and none at the end: locks on several would wait for writers that wait for them.
+                for (table,) in await connection.fetch(_TABLES):
+                    await connection.execute(f"CREATE OR REPLACE TRIGGER disk BEFORE INSERT OR UPDATE ON {table} EXECUTE FUNCTION before_write()")
+                await asyncio.to_thread(self.deck.pause_leases, 1)
+            finally:
+                await connection.execute(_BEFORE_WRITE.format(_ALLOW))
+                await connection.close()
+
+        asyncio.run(fill())
+
     def step_clock(self) -> None:
         """Step the clock of the machine of the agent: by an hour forward, back, and to the right time."""
         for seconds in CLOCK_STEPS:
@@ -97,9 +118,10 @@ def victims(fault_deck: BuildDeck, server: PostgresServer, tmp_path: Path) -> It
 
 
 def test_workers_and_their_database_lose_nothing(victims: Victims) -> None:
-    """Killed, frozen and cut off, one after the other; the database dies too, and notifications are lost."""
+    """Killed, frozen and cut off, one after the other; the database dies too, notifications are lost, and its disk is full."""
     deck = victims.deck
-    report = deck.run(deck.kill_worker, deck.kill, deck.cut_store, deck.freeze_worker, victims.kill_database, victims.drop_notifications)
+    of_the_database = (victims.kill_database, victims.drop_notifications, victims.fill_database)
+    report = deck.run(deck.kill_worker, deck.kill, deck.cut_store, deck.freeze_worker, *of_the_database)
     assert report.completed
     assert report.canceled
 
@@ -141,7 +163,7 @@ def test_workers_lose_nothing_in_a_long_drill(victims: Victims, seed: int) -> No
     """Twenty faults of all kinds in a random order."""
     deck = victims.deck
     kinds: list[Callable[[], object]] = [deck.kill_worker, deck.kill, deck.cut, deck.cut_store, deck.freeze, deck.freeze_worker, deck.stop_worker]
-    kinds += [victims.kill_database, victims.freeze_database, victims.drop_notifications, victims.step_clock]
+    kinds += [victims.kill_database, victims.freeze_database, victims.drop_notifications, victims.fill_database, victims.step_clock]
     deck.run(*random.Random(seed).choices(kinds, k=20))  # noqa: S311 - an order of faults
 
 
@@ -154,7 +176,7 @@ def test_three_processes_lose_nothing_in_a_long_drill(fault_deck: BuildDeck, ser
     with fault_deck(APP, server.url, processes=3, message=str, environment=environment, check=check, end_seconds=END_SECONDS) as deck:
         victims = Victims(deck, server, clock)
         kinds: list[Callable[[], object]] = [deck.kill, deck.freeze, deck.stop, deck.cut, deck.cut_store]
-        kinds += [victims.kill_database, victims.freeze_database, victims.drop_notifications, victims.step_clock]
+        kinds += [victims.kill_database, victims.freeze_database, victims.drop_notifications, victims.fill_database, victims.step_clock]
         deck.run(*random.Random(seed).choices(kinds, k=15))  # noqa: S311 - an order of faults
 
 

@@ -7,7 +7,7 @@ import socket
 from itertools import cycle, islice
 
 _PORTS = range(20000, 30000)
-"""Below those that the kernel gives to connections and to port 0: nobody takes one of them while its server is killed and started again."""
+"""Below those that the kernel gives to connections and to port 0: no connection takes the port of a server that is killed and started again."""
 _TRIES = 100
 # Each process goes through all of them in an order of its own, so that it gives none out twice.
 _next_ports = cycle(random.SystemRandom().sample(_PORTS, k=len(_PORTS)))
