@@ -14,6 +14,10 @@ class OperatorSettings:
     """Address for gRPC, ``host:port``, of the only surface or of the one that has a gRPC port; empty for none. Needs the extra ``grpc``."""
     store_direct: str = field(default="", repr=False)
     """Address of the Postgres server itself, for notifications and workers, where ``A2A_STORE`` is that of a pooler such as PgBouncer."""
+    sqlite_synchronous: str = "full"
+    """Commits of a SQLite file that are on the disk when they are acknowledged: all (``full``), or, at a power failure, all but the last
+    (``normal``).
+    """
     runs_on: str = "process"
     """Place of the runs of skills that name none: this ``process``, or ``workers`` (``a2a-gen worker``; Postgres only)."""
     shutdown_grace: float = 30.0

@@ -328,6 +328,8 @@ class ProjectFile(ConfigTable):
     """The dialects of surfaces that name none themselves; by default 1.0 and 0.3."""
     store: str = "memory"
     """Where tasks live: memory, a SQLite file, a Postgres database, or a store of your own as module:attribute; the environment can override it."""
+    sqlite_synchronous: Literal["full", "normal"] = "full"
+    """Commits of a SQLite file that are on the disk when they are acknowledged: full for all, normal for all but the last ones before a power failure; the environment can override it."""
     explorer: bool = False
     """Serve the explorer at /explorer: a page to see, try and debug the agent; the environment can override it."""
     agent: AgentTable

@@ -140,6 +140,7 @@ def _to_store_options(settings: Settings, surfaces: Sequence[Surface]) -> StoreO
         conversation_retention_seconds=settings.conversation_retention or None,
         max_conversation_messages=settings.max_conversation_messages,
         lease_seconds=settings.lease_duration,
+        sqlite_synchronous=settings.sqlite_synchronous,
         direct_address=to_plain_url(settings.store_direct) or None,
         max_tasks=settings.memory_max_tasks,
         max_bytes=settings.memory_max_bytes,

@@ -64,6 +64,13 @@ def test_all_problems_are_reported_at_once() -> None:
     ]
 
 
+def test_a_mode_of_sqlite_is_one_of_two() -> None:
+    """The others could damage the file; the error lists those that there are."""
+    assert Settings().sqlite_synchronous == "full"
+    with pytest.raises(ValueError, match=r"^A2A_SQLITE_SYNCHRONOUS: unknown value; use one of full, normal$"):
+        Settings.from_environment({"A2A_SQLITE_SYNCHRONOUS": "off"})
+
+
 @pytest.mark.parametrize("text", ["443,abc", "-1", "https", "²", "4_4", "0x50"])
 def test_ports_are_written_in_digits(text: str) -> None:
     """Python would read some of these as integers."""

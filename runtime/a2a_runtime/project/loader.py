@@ -143,7 +143,8 @@ def _read_file(path: Path) -> ProjectFile:
 
 
 def _collect_settings(file: ProjectFile) -> dict[str, Any]:
-    given: dict[str, Any] = {"store": file.store, "explorer": file.explorer, "shutdown_grace": file.limits and file.limits.shutdown_grace}
+    given: dict[str, Any] = {name: getattr(file, name) for name in ("store", "sqlite_synchronous", "explorer")}
+    given["shutdown_grace"] = file.limits and file.limits.shutdown_grace
     return given | {_RETENTION_SETTINGS[name]: value for name, value in file.retention or ()}
 
 

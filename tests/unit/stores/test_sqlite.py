@@ -39,14 +39,28 @@ def path(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def open_store(path: Path, *, attach: bool = False) -> AsyncIterator[SqliteStore]:
+async def open_store(path: Path, options: StoreOptions | None = None, *, attach: bool = False) -> AsyncIterator[SqliteStore]:
     """Open a file and close it in the end."""
-    store = SqliteStore(path, StoreOptions(clock=FakeClock()), attach=attach)
+    store = SqliteStore(path, options or StoreOptions(clock=FakeClock()), attach=attach)
     await store.open()
     try:
         yield store
     finally:
         await store.close()
+
+
+@pytest.mark.parametrize(("mode", "number"), [(None, 2), ("full", 2), ("normal", 1)])
+async def test_commits_wait_for_the_disk_as_the_setting_says(path: Path, mode: str | None, number: int) -> None:
+    """They do by default."""
+    options = StoreOptions() if mode is None else StoreOptions(sqlite_synchronous=mode)
+    async with open_store(path, options) as store:
+        assert await store._write(lambda db: db.execute("PRAGMA synchronous").fetchone()[0]) == number
+
+
+def test_modes_that_could_damage_the_file_are_refused(path: Path) -> None:
+    """The error lists the modes that the store has."""
+    with pytest.raises(UnsupportedStoreError, match=r"^sqlite_synchronous: 'off' is no mode of the store; use 'full' or 'normal'$"):
+        SqliteStore(path, StoreOptions(sqlite_synchronous="off"))
 
 
 async def test_tasks_are_there_after_reopening(path: Path) -> None:

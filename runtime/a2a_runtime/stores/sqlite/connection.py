@@ -31,6 +31,8 @@ _MIN_SQLITE_VERSION = (3, 37)  # STRICT tables
 _BUSY_TIMEOUT_SECONDS = 10.0
 _MAX_CACHED_STATEMENTS = 256
 _FILE_MODE = 0o600
+_SYNCHRONOUS: Mapping[str, str] = {"full": "synchronous_full", "normal": "synchronous_normal"}
+"""Statement of each mode. With the others of SQLite, a power failure could damage the file."""
 
 _FIXES: Mapping[str, str] = {
     "SQLITE_FULL": "free disk space or raise the limit of the file; nothing that was acknowledged is lost",
@@ -56,7 +58,13 @@ def identify(path: Path) -> Sequence[tuple[int, int]]:
     return [(status.st_dev, status.st_ino) for status in (path.stat(), Path(f"{path}-wal").stat())]
 
 
-def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+def check_synchronous(mode: str) -> None:
+    """Raise ``UnsupportedStoreError`` for a mode that the store does not have."""
+    if mode not in _SYNCHRONOUS:
+        raise UnsupportedStoreError(f"sqlite_synchronous: {mode!r} is no mode of the store; use {' or '.join(map(repr, _SYNCHRONOUS))}")
+
+
+def connect(path: Path, *, synchronous: str = "full", read_only: bool = False) -> sqlite3.Connection:
     """Open a connection for one thread, without automatic transactions."""
     if sqlite3.sqlite_version_info < _MIN_SQLITE_VERSION:
         raise UnsupportedStoreError(f"SQLite {sqlite3.sqlite_version}: too old for the store; use {'.'.join(map(str, _MIN_SQLITE_VERSION))} or later")
@@ -68,7 +76,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         raise to_unavailable_error(path, error) from error
     connection.row_factory = sqlite3.Row
     try:
-        for setting in ("journal_mode", "synchronous", "foreign_keys", *(["read_only"] if read_only else [])):
+        for setting in ("journal_mode", _SYNCHRONOUS[synchronous], "foreign_keys", *(["read_only"] if read_only else [])):
             connection.execute(SQL[setting])
     except sqlite3.Error as error:
         connection.close()

@@ -4,9 +4,13 @@
 -- Readers see the last commit during a write.
 PRAGMA journal_mode = WAL;
 
--- name: synchronous
+-- name: synchronous_full
 -- Acknowledged writes survive a power failure. Under load, writes that share a commit share its cost.
 PRAGMA synchronous = FULL;
+
+-- name: synchronous_normal
+-- The log is synchronized before a checkpoint only: the last commits before a power failure are lost, the file stays whole.
+PRAGMA synchronous = NORMAL;
 
 -- name: foreign_keys
 -- Everything that belongs to a task is deleted with it.

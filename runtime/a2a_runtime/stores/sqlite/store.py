@@ -13,7 +13,7 @@ from a2a_runtime.stores import fragments
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.models import ClaimedRun
 from a2a_runtime.stores.sql_store import SqlTransaction
-from a2a_runtime.stores.sqlite.connection import SQL, FileLock, connect, create_file, to_unavailable_error, upgrade
+from a2a_runtime.stores.sqlite.connection import SQL, FileLock, check_synchronous, connect, create_file, to_unavailable_error, upgrade
 from a2a_runtime.stores.sqlite.executor import ConnectionThread
 from a2a_runtime.stores.sqlite.tasks import SqliteTasks
 
@@ -27,6 +27,7 @@ class SqliteStore(SqliteTasks):
     is_durable = runs_again = accepts_task_ids = True
 
     def __init__(self, path: str | Path, options: StoreOptions = DEFAULT_OPTIONS, *, attach: bool = False) -> None:
+        check_synchronous(options.sqlite_synchronous)
         super().__init__(path, options)
         self._lock = None if attach else FileLock(self.path)
 
@@ -48,7 +49,7 @@ class SqliteStore(SqliteTasks):
             if self._lock is not None:
                 undo.callback(self._lock.release)
                 create_file(self.path)
-            writer = undo.enter_context(closing(connect(self.path)))
+            writer = undo.enter_context(closing(connect(self.path, synchronous=self._options.sqlite_synchronous)))
             upgrade(writer, self.path)
             if self._lock is not None:
                 self._end_leases(writer)
