@@ -331,9 +331,11 @@ def list_kinds(schema: dict[str, Json]) -> list[str]:
 
 
 def as_sent(root: dict[str, Json]) -> dict[str, Json]:
-    """Write a schema whose documents hold only members that it names, wherever it names any; with references by scope it stays as it is."""
-    if "$dynamicRef" in json.dumps(root):
-        return root
+    """Write a schema whose documents hold only members that it names, wherever it names any."""
+    root = copy.deepcopy(root)  # its only dynamic anchor, if it has one, is that of the first definition
+    for schema in walk(root):
+        if isinstance(schema, dict) and schema.pop("$dynamicRef", None):
+            schema["allOf"] = [*schema.get("allOf", ()), {"$ref": "#/$defs/one"}]
     definitions = root["$defs"]
     target = {
         f"{name} {form}": change(schema, root) for form, change in (("sent", _close), ("branch", _branch)) for name, schema in definitions.items()
@@ -347,7 +349,10 @@ def _close(schema: Json, root: dict[str, Json]) -> Json:
     if set(schema) == {"$ref"} and schema["$ref"].startswith("#/$defs/"):
         return {"$ref": f"{schema['$ref']}%20sent"}
     made = _branch(schema, root)
-    return {"unevaluatedProperties": False, **made} if _has_names(schema, root, 5) else made
+    if not _has_names(schema, root, 5) or "unevaluatedProperties" in made:
+        return made
+    mentioned = dict.fromkeys(_list_mentioned(schema, root, 5), True)
+    return {"allOf": [made], "properties": mentioned, "unevaluatedProperties": False}
 
 
 def _branch(schema: Json, root: dict[str, Json]) -> Json:
@@ -384,9 +389,22 @@ def _branch_keyword(word: str, value: Json, root: dict[str, Json]) -> Json:
 def _has_names(schema: Json, root: dict[str, Json], depth: int) -> bool:
     if not isinstance(schema, dict) or not depth:
         return False
+    return bool(schema.get("properties")) or any(_has_names(each, root, depth - 1) for each in _list_inner(schema, root))
+
+
+def _list_inner(schema: dict[str, Json], root: dict[str, Json]) -> list[Json]:
+    """List the schemas that apply to the same value."""
     inner = [each for word in ("allOf", "anyOf", "oneOf") for each in schema.get(word, ())]
     inner += [schema[word] for word in ("then", "else") if word in schema]
     inner += schema.get("dependentSchemas", {}).values()
     reference = schema.get("$ref", "")
-    inner += [root["$defs"].get(reference.rpartition("/")[2], root["$defs"]["one"])] if reference else []
-    return bool(schema.get("properties")) or any(_has_names(each, root, depth - 1) for each in inner)
+    return [*inner, *([root["$defs"].get(reference.rpartition("/")[2], root["$defs"]["one"])] if reference else [])]
+
+
+def _list_mentioned(schema: Json, root: dict[str, Json], depth: int) -> list[str]:
+    """List members that a schema requires, or on which it makes something depend."""
+    if not isinstance(schema, dict) or not depth:
+        return []
+    needed = schema.get("dependentRequired", {})
+    names = [*schema.get("required", ()), *needed, *(name for each in needed.values() for name in each), *schema.get("dependentSchemas", {})]
+    return [*names, *(name for each in _list_inner(schema, root) for name in _list_mentioned(each, root, depth - 1))]

@@ -3,7 +3,8 @@
 A schema is written in one of four forms:
 
     AS_WRITTEN   its set of documents
-    SENT         the documents that a sender writes: no member that the schema does not name; an object without named members is free
+    SENT         the documents that a sender writes: no member that the schema neither describes nor mentions, as ``required`` does; an
+                 object of which no member is described is free
     BRANCH       a schema that applies beside others to one value; ``SENT`` closes all of them once, by ``unevaluatedProperties``
     LENIENT      the documents that a reader takes: defaults of ``x-a2a-read`` are filled in, values of an ``x-extensible-enum`` may be unknown
 
@@ -21,6 +22,7 @@ from urllib.parse import quote, urldefrag, urljoin
 
 import jsonschema_rs
 
+from a2a_gen.diff.member_names import MemberNames, as_list, as_table, descend, is_vacuous
 from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_annotation
 from a2a_gen.diff.value_set import find_tag_values
 from a2a_gen.source.json_text import Json
@@ -79,7 +81,7 @@ class SchemaBundle:
         self._numbers: dict[tuple[SchemaLocation, Form], int] = {}
         self._targets: dict[int, set[int]] = {}
         self._current_targets: set[int] = set()
-        self._names_by_schema: dict[SchemaLocation, frozenset[str]] = {}
+        self._names = MemberNames(tree)
         self._old_files: dict[str, bool] = {}
 
     def build(self, schemas: Sequence[SchemaLocation], form: Form = Form.AS_WRITTEN) -> dict[str, Json]:
@@ -87,8 +89,8 @@ class SchemaBundle:
         is_split = form is Form.SENT and len(schemas) > 1
         parts: list[Json] = [self._refer(schema, Form.BRANCH if is_split else form) for schema in schemas]
         root: dict[str, Json] = {"allOf": parts}
-        if is_split and any(map(self._list_names, schemas)):
-            root = _close(root)
+        if is_split and any(map(self._names.list_described, schemas)):
+            root = _close(root, frozenset().union(*map(self._names.list_mentioned, schemas)))
         definitions: dict[str, Json] = {}
         pending = list(self._numbers)
         while pending:
@@ -121,13 +123,14 @@ class SchemaBundle:
         reference = members.get("$ref")
         if isinstance(reference, str) and len(members) == 1:
             return self._write_reference(schema, reference, form, is_child=is_child)
-        if form is not Form.SENT or not self._list_names(schema):
+        if form is not Form.SENT or not self._names.list_described(schema):
             return self._write_members(schema, members, Form.BRANCH if form is Form.SENT else form)
         mixed = self._write_members(schema, members, Form.BRANCH)
+        closed = _close(mixed, self._names.list_mentioned(schema))
         if self._has_own_names(schema, members):
-            return _close(mixed)
+            return closed
         chosen = self._write_members(schema, members, Form.BRANCH, union_form=Form.SENT)
-        return chosen if self._is_chosen(schema, members) else {"anyOf": [chosen, _close(mixed)]}
+        return chosen if self._is_chosen(schema, members) else {"anyOf": [chosen, closed]}
 
     def _write_reference(self, schema: SchemaLocation, reference: str, form: Form, *, is_child: bool) -> dict[str, Json]:
         target = self._tree.resolve(schema, reference)
@@ -148,7 +151,7 @@ class SchemaBundle:
             elif keyword == "$ref" and isinstance(value, str):
                 parts.append(self._write_reference(schema, value, form, is_child=False))
             elif keyword == "allOf" and isinstance(value, list):
-                parts += [self._write(_descend(schema, each), form) for each in value]
+                parts += [self._write(descend(schema, each), form) for each in value]
             elif form is Form.BRANCH and keyword in {"additionalProperties", "unevaluatedProperties"} and is_vacuous(value):
                 continue  # names no member, as if absent
             elif form is Form.LENIENT and keyword in {"required", "enum"}:
@@ -165,20 +168,20 @@ class SchemaBundle:
             return {
                 name: True
                 if is_left_out and name not in (self._member_names or ())
-                else self._write(_descend(schema, each), inner, is_child=keyword != "dependentSchemas")
+                else self._write(descend(schema, each), inner, is_child=keyword != "dependentSchemas")
                 for name, each in value.items()
             }
         inner = child_form if keyword in _CHILD_KEYWORDS else form if keyword in _IN_PLACE_KEYWORDS else Form.AS_WRITTEN
         if keyword in _CHILD_KEYWORDS | _IN_PLACE_KEYWORDS | _TESTED_KEYWORDS:
             if isinstance(value, list):
-                return [self._write(_descend(schema, each), inner, is_child=keyword in _CHILD_KEYWORDS) for each in value]
-            return self._write(_descend(schema, value), inner, is_child=keyword in _CHILD_KEYWORDS)
+                return [self._write(descend(schema, each), inner, is_child=keyword in _CHILD_KEYWORDS) for each in value]
+            return self._write(descend(schema, value), inner, is_child=keyword in _CHILD_KEYWORDS)
         return value
 
     def _write_union(self, schema: SchemaLocation, keyword: str, branches: list[Json], form: Form) -> Iterator[Json]:
         if self._max_branches is not None and len(branches) > self._max_branches and not all(map(_is_listed, branches)):
             raise BundleTooLargeError
-        located = [_descend(schema, each) for each in branches]
+        located = [descend(schema, each) for each in branches]
         written: list[Json] = [self._write(each, form) for each in located]
         if keyword == "anyOf" or self._is_disjoint(located):
             yield {"anyOf": written}
@@ -190,14 +193,14 @@ class SchemaBundle:
 
     def _is_chosen(self, schema: SchemaLocation, members: dict[str, Json]) -> bool:
         """Return true if a sender cannot mix the members of several alternatives."""
-        branches = [_descend(schema, each) for keyword in _UNIONS for each in _as_list(members.get(keyword))]
-        if self._mixed_names is not None and self._mixed_names.isdisjoint(self._list_names(schema)):
+        branches = [descend(schema, each) for keyword in _UNIONS for each in as_list(members.get(keyword))]
+        if self._mixed_names is not None and self._mixed_names.isdisjoint(self._names.list_described(schema) | self._names.list_mentioned(schema)):
             return True
         return len(branches) > _MAX_MIXED_BRANCHES or sum(map(self._is_open, branches)) <= 1 or self._is_disjoint(branches)
 
     def _is_open(self, schema: SchemaLocation) -> bool:
         final = self._follow(schema)
-        return final.members.get("additionalProperties") is not False and bool(self._list_names(final))
+        return final.members.get("additionalProperties") is not False and bool(self._names.list_described(final))
 
     def _is_disjoint(self, branches: Sequence[SchemaLocation]) -> bool:
         """Return true if all branches are objects with different values of one tag, or have different types; or if there is only one."""
@@ -225,37 +228,10 @@ class SchemaBundle:
         """Return true if a sender may write members that no alternative of a union beside them names."""
         rest = {keyword: value for keyword, value in members.items() if keyword not in _UNIONS}
         own = SchemaLocation(schema.file, f"{schema.pointer}#own", rest)
-        return bool(self._list_names(own)) or self._admits_names(own, set())
-
-    def _admits_names(self, schema: SchemaLocation, seen: set[SchemaLocation]) -> bool:
-        """Return true if a schema, or one that applies to the same value, says what members of names that it does not list are."""
-        if schema in seen:
-            return False
-        seen.add(schema)
-        rest = (schema.members.get(keyword, False) for keyword in ("additionalProperties", "unevaluatedProperties"))
-        is_own = bool(schema.members.get("patternProperties")) or any(each is not False and not is_vacuous(each) for each in rest)
-        return is_own or any(self._admits_names(each, seen) for each in self._iter_in_place(schema))
-
-    def _list_names(self, schema: SchemaLocation) -> frozenset[str]:
-        """List the members that a schema, or one that applies to the same value, names."""
-        known = self._names_by_schema.get(schema)
-        if known is None:
-            self._names_by_schema[schema] = frozenset()  # a schema that consists of itself names nothing
-            properties = schema.members.get("properties")
-            own = frozenset(properties if isinstance(properties, dict) else ())
-            known = self._names_by_schema[schema] = own.union(*map(self._list_names, self._iter_in_place(schema)))
-        return known
-
-    def _iter_in_place(self, schema: SchemaLocation) -> Iterator[SchemaLocation]:
-        for keyword, value in schema.members.items():
-            if keyword in {*_UNIONS, *_IN_PLACE_KEYWORDS}:
-                yield from (_descend(schema, each) for each in (value if isinstance(value, list) else [value]))
-            elif keyword in {"dependentSchemas", "dependencies"} and isinstance(value, dict):
-                yield from (_descend(schema, each) for each in value.values() if isinstance(each, dict))
-            elif keyword == "$ref" and isinstance(value, str):
-                target = self._tree.resolve(schema, value)
-                if target is not None:
-                    yield target
+        if self._names.list_described(own) or self._names.describes_others(own):
+            return True
+        branches = [descend(schema, each) for keyword in _UNIONS for each in as_list(members.get(keyword))]
+        return not all(self._names.list_mentioned(own) <= self._names.list_described(each) | self._names.list_mentioned(each) for each in branches)
 
     def _is_old(self, schema: SchemaLocation) -> bool:
         if schema.file not in self._old_files:
@@ -313,15 +289,12 @@ def _quote(name: str) -> str:
     return quote(_key(name).replace("~", "~0").replace("/", "~1"), safe="~")
 
 
-def _descend(schema: SchemaLocation, data: Json) -> SchemaLocation:
-    """Return a part of a schema; only definitions are identified by their pointer."""
-    return SchemaLocation(schema.file, f"{schema.pointer}?{id(data)}", data)
-
-
-def _close(members: dict[str, Json]) -> dict[str, Json]:
-    if "unevaluatedProperties" in members or members.get("additionalProperties") is False:
-        return members
-    return {**members, "unevaluatedProperties": False}
+def _close(members: dict[str, Json], mentioned: frozenset[str]) -> dict[str, Json]:
+    """Refuse all members that a schema neither describes nor mentions."""
+    if not members.keys().isdisjoint({"unevaluatedProperties", "additionalProperties"}):
+        return members  # describes all members
+    table = {**dict.fromkeys(sorted(mentioned), True), **as_table(members.get("properties"))}
+    return {**members, **({"properties": table} if table else {}), "unevaluatedProperties": False}
 
 
 def _is_listed(branch: Json) -> bool:
@@ -332,12 +305,7 @@ def _relax(keyword: str, value: Json, schema: SchemaLocation) -> dict[str, Json]
     if keyword == "enum":
         return {} if schema.members.get("x-extensible-enum") is True else {keyword: value}
     defaults = schema.members.get("x-a2a-read")
-    return {keyword: [each for each in _as_list(value) if not (isinstance(defaults, dict) and each in defaults)]}
-
-
-def is_vacuous(value: Json) -> bool:
-    """Return true if a schema accepts every value because it has no constraint."""
-    return value is True or (isinstance(value, dict) and all(map(is_annotation, value)))
+    return {keyword: [each for each in as_list(value) if not (isinstance(defaults, dict) and each in defaults)]}
 
 
 def _iter_constraints(members: dict[str, Json], *, is_old: bool) -> Iterator[tuple[str, Json]]:
@@ -364,7 +332,3 @@ def _iter_constraints(members: dict[str, Json], *, is_old: bool) -> Iterator[tup
 
 def _exclusive(keyword: str) -> str:
     return f"exclusive{keyword.capitalize()}"
-
-
-def _as_list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []

@@ -48,15 +48,20 @@ def add_dependents(node: SchemaNode, names: set[str]) -> set[str]:
 def list_condition_names(node: SchemaNode) -> Iterator[str]:
     """List members that only conditions such as ``not`` or ``then`` mention."""
     pending: list[Json] = [
-        value for schema in node.schemas for keyword, value in schema.members.items() if keyword in OPAQUE_KEYWORDS or keyword in IF_KEYWORDS
+        {keyword: value}
+        for schema in node.schemas
+        for keyword, value in schema.members.items()
+        if keyword in OPAQUE_KEYWORDS or keyword in IF_KEYWORDS
     ]
     while pending:
         value = pending.pop()
         if isinstance(value, dict):
             pending += value.values()
-            listed, properties = value.get("required"), value.get("properties")
+            listed = value.get("required")
             yield from (str(name) for name in (listed if isinstance(listed, list) else ()))
-            yield from properties if isinstance(properties, dict) else ()
+            for keyword in ("properties", "dependentRequired", "dependentSchemas", "dependencies"):
+                table = value.get(keyword)
+                yield from table if isinstance(table, dict) else ()
         elif isinstance(value, list):
             pending += value
 

@@ -141,8 +141,17 @@ class RandomValues:
         names += [name for part in parts if self._happens(0.5) for name in self._make_names(tree, part, depth)]
         for part in parts:
             names += [each for name, listed in part.dependents.items() if name in names for each in listed]
-        below = depth - 1
-        return {name: self._follow(tree, [each for part in parts for each in part.list_member_schemas(name)], below) for name in dict.fromkeys(names)}
+        made: dict[str, Json] = {}
+        for name in dict.fromkeys(names):
+            described = [each for part in parts for each in part.list_member_schemas(name)]
+            made[name] = self._follow(tree, self._add_rest(parts, "unevaluatedProperties", described), depth - 1)
+        return made
+
+    def _add_rest(self, parts: list[ValueHints], keyword: str, described: list[ValueHints]) -> list[ValueHints]:
+        """Add what is said about members or items that nothing describes; to those that one of several schemas describes, at random."""
+        if described and (len(parts) == 1 or self._happens(0.7)):
+            return described
+        return [*described, *(each for part in parts for each in part.rest.get(keyword, ()))]
 
     def _make_names(self, tree: SchemaTree, part: ValueHints, depth: int) -> list[str]:
         name = self._follow(tree, [part.names_schema], depth - 1) if part.names_schema is not None else None
@@ -155,7 +164,7 @@ class RandomValues:
         contained = [(part.contains, self._choose((0.2, 0.5, 0.9))) for part in parts if part.contains is not None]
         items: list[Json] = []
         for index in range(count):
-            schemas = [each for part in parts for each in part.list_item_schemas(index)]
+            schemas = self._add_rest(parts, "unevaluatedItems", [each for part in parts for each in part.list_item_schemas(index)])
             chosen = [each for each, probability in contained if self._happens(probability)]
             items.append(self._follow(tree, [*schemas, *chosen] if self._happens(0.8) else chosen or schemas, depth - 1))
         return items

@@ -89,7 +89,10 @@ class SchemaTree:
 
     @cached_property
     def has_scopes(self) -> bool:
-        """True if references depend on more than files and pointers: on a ``$id`` inside a file, or on the path of a validation."""
+        """True if references depend on more than files and pointers: on a ``$id`` inside a file, or on the path of a validation.
+
+        Dynamic references to unique anchors have been written as plain ones before.
+        """
         if self._has_text('"$dynamicRef"') or self._has_text('"$recursiveRef"'):
             return True
         schemas = (schema for document in self.documents.values() for schema in iter_schemas(document.data))

@@ -18,6 +18,7 @@ from pathlib import Path
 from a2a_gen.agent.remote_card import CARD, SCHEMAS, RemoteAgent
 from a2a_gen.diff.agent import AgentDescription, agent_from_card, agent_from_project
 from a2a_gen.diff.closure import select_reachable
+from a2a_gen.diff.dynamic_references import follow_unique_anchors
 from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, build_node
 from a2a_gen.diff.usage import Usage, UsageMap, UsageRoot, find_operation_roots, trace_usage
 from a2a_gen.ir.build import assemble, family_files
@@ -70,7 +71,7 @@ class ContractSide:
         if self.agent is not None and not self.agent.has_schemas:
             return SchemaTree({}, self.display_prefix, self.documents)
         documents = family_files(self.documents) if self.is_contract else self.documents
-        return SchemaTree(documents, self.display_prefix, self.documents, entry=self.entry)
+        return SchemaTree(follow_unique_anchors(documents), self.display_prefix, self.documents, entry=self.entry)
 
     def build_usage_map(self, default: frozenset[Usage]) -> UsageMap:
         """Compute the usages and users of every definition."""

@@ -15,6 +15,7 @@ _MAX_TEXT = 100
 _MAX_ITEMS = 12
 _REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 _IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "if", "not", "dependentSchemas", "dependencies"})
+_REST = ("unevaluatedProperties", "unevaluatedItems")
 _KEYWORDS_BY_KIND = {
     "object": frozenset({"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "dependentRequired"})
     | {"dependentSchemas", "dependencies", "unevaluatedProperties", "minProperties", "maxProperties"},
@@ -48,6 +49,8 @@ class ValueHints:
     contains: ValueHints | None
     texts: list[str]
     bounds: list[int | float]
+    rest: dict[str, list[ValueHints]]
+    """What ``unevaluatedProperties`` and ``unevaluatedItems`` say about members and items that no other keyword describes."""
     _by_name: dict[str, list[ValueHints]] = field(default_factory=dict[str, "list[ValueHints]"])
     _by_index: dict[int, list[ValueHints]] = field(default_factory=dict[int, "list[ValueHints]"])
 
@@ -72,6 +75,7 @@ class ValueHints:
             contains=_build_below(schema, "contains"),
             texts=_list_texts(given),
             bounds=[*_iter_numbers(given, BOUNDS)],
+            rest={keyword: [below] for keyword in _REST if (below := _build_below(schema, keyword)) is not None},
         )
 
     def list_member_schemas(self, name: str) -> list[ValueHints]:
@@ -80,8 +84,8 @@ class ValueHints:
             given = self.source.members
             declared = [_get_table(given, "properties").get(name)]
             declared += [each for pattern, each in _get_table(given, "patternProperties").items() if is_match(pattern, name)]
-            rest = (given.get("additionalProperties"), given.get("unevaluatedProperties"))
-            self._by_name[name] = self._build_all(declared) if any(each is not None for each in declared) else self._build_all(rest)
+            is_declared = any(each is not None for each in declared)
+            self._by_name[name] = self._build_all(declared if is_declared else [given.get("additionalProperties")])
         return self._by_name[name]
 
     def list_item_schemas(self, index: int) -> list[ValueHints]:
@@ -92,7 +96,7 @@ class ValueHints:
             if isinstance(prefix, list) and index < len(prefix):
                 self._by_index[index] = self._build_all([prefix[index]])
             else:
-                self._by_index[index] = self._build_all(given.get(word) for word in ("items", "additionalItems", "unevaluatedItems"))
+                self._by_index[index] = self._build_all(given.get(word) for word in ("items", "additionalItems"))
         return self._by_index[index]
 
     def _build_all(self, schemas: Iterable[Json]) -> list[ValueHints]:

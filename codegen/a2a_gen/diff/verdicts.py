@@ -21,7 +21,7 @@ from a2a_gen.diff.finding import READ_PROFILES, STRICT_PROFILES, WRITE_PROFILES,
 from a2a_gen.diff.proof import is_proven_by_rules
 from a2a_gen.diff.reference_map import ReferenceMap
 from a2a_gen.diff.rules.annotations import AFTER_SUNSET, ALIAS_REMOVED, BEFORE_SUNSET
-from a2a_gen.diff.rules.applicators import UNDECIDABLE, is_unknown
+from a2a_gen.diff.rules.applicators import UNDECIDABLE, WHOLE_SCHEMA, is_about_unknown
 from a2a_gen.diff.rules.containment import NARROWED, WIDENED
 from a2a_gen.diff.rules.enums import ENUM_CLOSED, ENUM_OPENED
 from a2a_gen.diff.rules.properties import ADDED_WITH_DEFAULT, RENAMED, RENAMED_ALIAS
@@ -96,6 +96,7 @@ class FindingBuilder:
         self._witness_finder = WitnessFinder(comparison)
         self._explained: dict[DocumentDirection, set[NodePair]] = {direction: set() for direction in DIRECTIONS}
         self._broken: dict[DocumentDirection, set[NodePair]] = {direction: set() for direction in DIRECTIONS}
+        self._undecided: dict[DocumentDirection, set[NodePair]] = {direction: set() for direction in DIRECTIONS}
 
     def build(self, change: SchemaChange, reached: ReachedPair | None) -> Finding | None:
         """Build the finding of a change; ``None`` if the profile ignores it, or if the change is proven to have no effect."""
@@ -131,19 +132,30 @@ class FindingBuilder:
                 levels = _with_level(levels, direction, ChangeLevel.INFO)
         if claimed and claimed == empty:
             return None
+        self._note_effect(change, levels, reached)
+        return change if levels == change.levels else replace(change, level_override=levels)
+
+    def _note_effect(self, change: SchemaChange, levels: ChangeLevels, reached: ReachedPair) -> None:
+        """Note the definitions that a change breaks, or may break."""
         for direction in DIRECTIONS:
             is_broken = direction.get_level(levels) is ChangeLevel.ERROR
             if direction.has_effect(change) and (is_broken or _is_tolerated(change)):
                 self._explained[direction].update(reached.roots)
                 self._broken[direction].update(reached.roots if is_broken else ())
-        return change if levels == change.levels else replace(change, level_override=levels)
+            elif change.rule is UNDECIDABLE and _is_about_documents(change) and direction.get_level(levels) is ChangeLevel.WARNING:
+                self._undecided[direction].update(reached.roots)
 
     def _find_witness(
         self, change: SchemaChange, reached: ReachedPair, direction: DocumentDirection, *, must_be_sent: bool = False
     ) -> Witness | None:
         if not self._options.find_witnesses:
             return None
-        return self._witness_finder.find(change, reached.path, reached.root, is_newly_refused=direction is READING, must_be_sent=must_be_sent)
+        is_newly_refused = direction is READING
+        found = self._witness_finder.find(change, reached.path, reached.root, is_newly_refused=is_newly_refused, must_be_sent=must_be_sent)
+        if found is None and must_be_sent and change.rule is UNDECIDABLE and change.pair == reached.root:
+            difference = self._oracle.find_difference(reached.root, ContainmentQuestion(direction.sender))
+            found = self._witness_finder.find_difference(reached.root, difference, is_newly_refused=is_newly_refused)
+        return found
 
     def _is_proven_empty(self, change: SchemaChange, reached: ReachedPair, direction: DocumentDirection) -> bool:
         question = ContainmentQuestion(direction.sender, is_strict=True)
@@ -232,7 +244,9 @@ class FindingBuilder:
         difference = self._oracle.find_difference(seed, question)
         witness = self._witness_finder.find_difference(seed, difference, is_newly_refused=direction is READING)
         if answer is Containment.UNKNOWN and witness is None:
-            change = SchemaChange(UNDECIDABLE, seed.old_location, seed.new_location, (("name", "the schema"),), seed)
+            if seed in self._undecided[direction]:
+                return None
+            change = SchemaChange(UNDECIDABLE, seed.old_location, seed.new_location, (("name", WHOLE_SCHEMA),), seed)
         else:
             place = self._locate(seed, question)
             change = SchemaChange(NARROWED if direction is READING else WIDENED, place.old_location, place.new_location, (), seed)
@@ -261,9 +275,8 @@ def _is_tolerated(change: SchemaChange) -> bool:
 
 def _is_about_documents(change: SchemaChange) -> bool:
     """Return true if the set of valid documents decides about a change; not about meaning, nor about keywords that validators ignore."""
-    name = dict(change.arguments).get("name", "")
     is_meaning = change.rule in _MEANING_RULES or (change.rule in {ENUM_CLOSED, ENUM_OPENED} and change.level_override is not None)
-    return not is_meaning and not (change.rule is UNDECIDABLE and is_unknown(name))
+    return not is_meaning and not is_about_unknown(change)
 
 
 def _find_called_users(change: SchemaChange) -> frozenset[str]:

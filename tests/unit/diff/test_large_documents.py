@@ -57,9 +57,14 @@ def test_an_error_without_a_witness_says_why() -> None:
 
 def test_an_undecided_change_fails_where_the_profile_says_so() -> None:
     """FULL accepts nothing that is not proven; the other profiles warn."""
-    thing = {"type": "object", "properties": {"a": {"type": "string"}}, "if": {"required": ["a"]}}
-    old, new = (build_plain_side(Thing={**thing, "then": {"required": [name]}}) for name in "bc")
+    old, new = (build_plain_side(Thing={"type": "string", "not": {"pattern": pattern}}) for pattern in ("^(a|b)*$", "^(b|a)*$"))
     levels = {
         profile: {str(each.level) for each in diff(old, new, profile).findings if each.rule.id == "undecidable"} for profile in ("FULL", "WIRE")
     }
     assert levels == {"FULL": {"error"}, "WIRE": {"warning"}}
+
+
+def test_an_undecided_union_fails_where_the_profile_says_so() -> None:
+    """FULL fails as well where the finding names no keyword."""
+    old, new = (build_plain_side(Thing={"type": "string", "oneOf": [{"pattern": each}, {"const": "c"}]}) for each in ("^(a|b)*$", "^(b|a)*$"))
+    assert {str(each.level) for each in diff(old, new, "FULL").findings if each.rule.id == "undecidable"} == {"error"}

@@ -19,6 +19,8 @@ UNDECIDABLE = define_rule(
 
 RULES = (ADDED, REMOVED, UNDECIDABLE)
 
+WHOLE_SCHEMA = "the schema"
+_OVERLAP = "a oneOf whose alternatives may overlap"
 
 # Adding one of these narrows; for the other keywords only the change itself is known.
 _NARROWING = frozenset({"not", "if", "contains", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedItems"})
@@ -39,7 +41,7 @@ def compare_conditions(context: RuleContext) -> Iterator[SchemaChange]:
 
 def build_undecided_union(pair: NodePair) -> SchemaChange:
     """Report a ``oneOf`` with overlapping alternatives: a change in one of them may have the opposite effect on the union."""
-    return SchemaChange(UNDECIDABLE, pair.old_location, pair.new_location, (("name", "a oneOf whose alternatives may overlap"),), pair)
+    return SchemaChange(UNDECIDABLE, pair.old_location, pair.new_location, (("name", _OVERLAP),), pair)
 
 
 def _collect_conditions(tree: SchemaTree, node: SchemaNode, kind: str) -> dict[str, list[SchemaLocation]]:
@@ -53,6 +55,12 @@ def _collect_conditions(tree: SchemaTree, node: SchemaNode, kind: str) -> dict[s
                 if value not in ({}, []) or keyword == "not":
                     found.setdefault(keyword, []).append(SchemaLocation(schema.file, f"{schema.pointer}#{keyword}", part))
     return found
+
+
+def is_about_unknown(change: SchemaChange) -> bool:
+    """Return true if an undecided change is one of a keyword that JSON Schema does not define."""
+    name = dict(change.arguments).get("name", "")
+    return change.rule is UNDECIDABLE and name not in {WHOLE_SCHEMA, _OVERLAP} and is_unknown(name)
 
 
 def is_unknown(keyword: str) -> bool:

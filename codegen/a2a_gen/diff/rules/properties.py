@@ -113,7 +113,7 @@ def _compare_added(context: RuleContext, name: str) -> Iterator[ComparisonItem]:
         yield context.build_change(BECAME_OPTIONAL, "required", name=name, focus=_focus_without(name))
     if before.is_impossible:
         yield context.build_change(ADDED_TO_CLOSED, "properties", name, name=name, focus=_focus_with(name))
-    elif not before.is_unconstrained:
+    elif knew or not before.is_unconstrained:
         yield _build_child(context, name)
     elif not members.list_names(context.old.node):
         yield from _compare_shaped(context, name)
@@ -149,7 +149,7 @@ def _compare_removed(context: RuleContext, name: str) -> Iterator[ComparisonItem
         )
     elif after.is_unconstrained and not must:
         yield context.build_change(REMOVED_OPTIONAL, "properties", name, name=name, levels=softer)
-    if not after.is_impossible and not after.is_unconstrained:
+    if not after.is_impossible and (must or not after.is_unconstrained):
         yield _build_child(context, name)
     elif (
         after.is_unconstrained
