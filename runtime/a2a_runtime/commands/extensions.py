@@ -78,8 +78,8 @@ def build_servers_app(options: dict[str, Any]) -> Litestar:
     return create_app(Agent(name, options["description"] or "", version, sources=sources, capabilities=capabilities))
 
 
-def build_server_source(server: str, variables: Sequence[str]) -> SkillSource:
-    """Build the source of the tools of an MCP server, whose command gets variables of this environment."""
+def build_server_source(server: str, variables: Sequence[str], subject: str = "--mcp") -> SkillSource:
+    """Build the source of the tools of an MCP server, whose command gets variables of this environment; errors begin with ``subject``."""
     if missing := ", ".join(name for name in variables if name not in os.environ):
         raise InvalidConfigurationError(f"--mcp-env: {missing} is not set in this environment; set it, or remove the option")
     with explain_missing("MCP servers", "mcp"):
@@ -89,14 +89,14 @@ def build_server_source(server: str, variables: Sequence[str]) -> SkillSource:
     try:
         return McpSource(server) if is_url(server) or not env else McpSource(server, env=env)
     except ValueError as error:
-        raise InvalidConfigurationError(f"--mcp: {error}") from error
+        raise InvalidConfigurationError(f"{subject}: {error}") from error
 
 
-def find_modules(folder: Path) -> Any:  # noqa: ANN401 - of a library that is an extra
-    """Find the apcore modules of a folder, as a registry; modules and their registry may raise anything."""
+def find_modules(folder: Path, subject: str = "--extensions-dir") -> Any:  # noqa: ANN401 - of a library that is an extra
+    """Find the apcore modules of a folder, as a registry; modules and their registry may raise anything. Errors begin with ``subject``."""
     if not folder.is_dir():
         raise InvalidConfigurationError(f"Extensions directory not found: {folder}")
-    with explain_missing("--extensions-dir", "apcore"):
+    with explain_missing(subject, "apcore"):
         apcore: Any = import_module("apcore")
     try:
         registry = apcore.Registry(extensions_dir=str(folder))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import click
 
 from a2a_runtime.agent import Agent
+from a2a_runtime.commands import CommandError
 from a2a_runtime.commands.extensions import build_server_source, find_modules
 from a2a_runtime.commands.schema import check_option, import_argument, output_option, write_contract
 from a2a_runtime.sources import SkillSource
@@ -46,13 +48,21 @@ def command(context: click.Context, source: str, output: Path, name: str | None,
 
 def _build_agent(source: str, name: str | None, variables: tuple[str, ...]) -> Agent:
     """Build the agent that has the skills of a source, and nothing else."""
-    if Path(source).is_dir():
-        registry = find_modules(Path(source))
+    is_folder, is_url = Path(source).is_dir(), source.startswith(("http://", "https://"))
+    if variables and (is_folder or is_url or _ATTRIBUTE.fullmatch(source)):
+        raise click.UsageError(f"--mcp-env: {source} is no command, and only the command of an MCP server gets variables; remove the option")
+    if is_folder:
+        registry = find_modules(Path(source), source)
+        if not registry.module_ids:
+            raise CommandError(f"{source}: no apcore modules in this folder; name the folder that holds them")
         from a2a_runtime.bridges.apcore import ApcoreSource  # noqa: PLC0415 - an extra
 
         return Agent(name or Path(source).resolve().name, sources=[ApcoreSource(registry)])
     if not _ATTRIBUTE.fullmatch(source):
-        return Agent(name or "mcp-agent", sources=[build_server_source(source, variables)])
+        server = build_server_source(source, variables, source)
+        if not is_url and shutil.which(shlex.split(source)[0]) is None:
+            raise click.UsageError(f"{source}: no folder, no URL, no module:attribute, and no program of this name; correct it")
+        return Agent(name or "mcp-agent", sources=[server])
     found = import_argument(source)
     if not isinstance(found, SkillSource):
         raise click.UsageError(f"{source}: not a source of skills; name a SkillSource, or run a2a-gen schema for an agent")

@@ -90,10 +90,13 @@ def test_a_source_cannot_choose_files(capsys: pytest.CaptureFixture[str], monkey
     [
         (["nowhere:source"], 2, "nowhere:source: "),
         ([f"{__name__}:NUMBERS"], 2, "not a source of skills; name a SkillSource, or run a2a-gen schema for an agent"),
-        (["a2a-no-such-program"], 2, "a2a-no-such-program"),
-        (["tools", "--mcp-env", "A2A_NO_SUCH"], 1, "--mcp-env: A2A_NO_SUCH is not set in this environment"),
+        (["a2a-no-such-program"], 2, "a2a-no-such-program: no folder, no URL, no module:attribute, and no program of this name"),
+        (['python "-m'], 1, 'python "-m: No closing quotation'),
+        (["."], 2, ".: no apcore modules in this folder"),
+        ([".", "--mcp-env", "HOME"], 2, "--mcp-env: . is no command"),
+        (["python", "--mcp-env", "A2A_NO_SUCH"], 1, "--mcp-env: A2A_NO_SUCH is not set in this environment"),
     ],
-    ids=["module", "object", "program", "variable"],
+    ids=["module", "object", "program", "quotation", "empty folder", "variable of a folder", "variable"],
 )
 def test_what_is_no_source(capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str) -> None:
     """The error names it, and nothing is written."""
