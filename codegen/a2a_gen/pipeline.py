@@ -31,7 +31,7 @@ from a2a_gen.output.staging import MODEL_LIBRARIES, SERVER_LIBRARIES, check_pack
 from a2a_gen.plain import build as plain
 from a2a_gen.problems import ContractError, GeneratorError, Problem, has_errors
 from a2a_gen.source.documents import Document, load_documents
-from a2a_gen.source.project import Project
+from a2a_gen.source.project import OutputsError, Project, find_project
 
 Files = Mapping[str, bytes]
 
@@ -89,6 +89,19 @@ EMITTERS: tuple[Callable[[LoadedContract], Files], ...] = (
     lambda loaded: srs_forms.emit(loaded.documents),
     lambda loaded: openapi.emit(loaded.contract, loaded.documents),
 )
+
+
+def open_project(start: Path) -> Project:
+    """Find the project of a folder; a problem of its ``[outputs]`` is raised together with all others of its file and its schemas."""
+    try:
+        return find_project(start)
+    except OutputsError as error:
+        own = error.problem
+        known = {own.place.pointer, "/outputs"}
+        others = [each for each in agent.problems(error.project) if each.place.pointer not in known]
+        if not has_errors(others):
+            raise
+        raise ContractError([own, *others]) from None
 
 
 def load(project: Project) -> LoadedContract:

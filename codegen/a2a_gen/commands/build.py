@@ -9,7 +9,6 @@ import click
 from a2a_gen import pipeline
 from a2a_gen.commands import console
 from a2a_gen.problems import pluralize
-from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
 Examples:
@@ -27,7 +26,7 @@ def command(only_check: bool, force: bool) -> None:  # noqa: FBT001 - click pass
     Reads the agent of a2a.toml, or the folder of schemas that a2a-gen.toml or [tool.a2a-gen] of pyproject.toml names, in this folder or above it.
     Unchanged files are not touched. On any error nothing is written.
     """
-    project = find_project(Path.cwd())
+    project = pipeline.open_project(Path.cwd())
     if only_check:
         drift, _ = pipeline.compute_drift(project)
         console.show_diff(drift.render_diff())

@@ -11,7 +11,6 @@ from a2a_gen.commands import console, diff
 from a2a_gen.diff.formats import FORMATS
 from a2a_gen.diff.ignore import IGNORE_FILE
 from a2a_gen.diff.run import CompareRequest, check_compatibility, should_fail
-from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
 Examples:
@@ -33,7 +32,7 @@ def command(baselines: tuple[str, ...], profile: str | None, form: str, fail_on:
 
     With --against, or with baselines under [compat] of the project file, also reports breaking changes of the contract.
     """
-    project = find_project(Path.cwd())
+    project = pipeline.open_project(Path.cwd())
     drift, warnings = pipeline.compute_drift(project)
     console.show_problems(warnings)
     console.show_diff(drift.render_diff())

@@ -17,7 +17,7 @@ from a2a_gen import pipeline
 from a2a_gen.commands import console
 from a2a_gen.output import lock
 from a2a_gen.problems import GeneratorError, ProjectError
-from a2a_gen.source.project import Project, find_project
+from a2a_gen.source.project import Project
 
 EXAMPLES = """\b
 Examples:
@@ -41,7 +41,7 @@ def command(host: str, port: int) -> None:
     A change of a2a.toml or of a schema rebuilds the package; a change of any Python file restarts the server. On an error the previous server keeps
     running. Logs every call and the final state of its task. The explorer is at /explorer.
     """
-    project = find_project(Path.cwd())
+    project = pipeline.open_project(Path.cwd())
     if project.kind != "agent":
         raise ProjectError(f"{project.config}: a contract cannot be served", "change to the folder of an agent, which has an a2a.toml")
     _check_address_free(host, port)
@@ -125,7 +125,7 @@ def _watch(project: Project, server: ServerProcess) -> None:
 def _build(project: Project) -> bool:
     start = time.perf_counter()
     try:
-        result = pipeline.build(find_project(project.root))
+        result = pipeline.build(pipeline.open_project(project.root))
     except GeneratorError as error:
         console.show_error(error)
         return False

@@ -11,7 +11,6 @@ from a2a_gen.agent import build as agent
 from a2a_gen.agent import ir as show_agent
 from a2a_gen.ir import dump
 from a2a_gen.plain import build as plain
-from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
 Examples:
@@ -27,7 +26,7 @@ def command(family: str | None) -> None:
     The intermediate representation is the input of templates and rules, with every name and type resolved: the contract, or the skills of an agent
     with their types.
     """
-    project = find_project(Path.cwd())
+    project = pipeline.open_project(Path.cwd())
     if project.kind == "agent":
         if family is not None:
             raise click.BadParameter("an agent has no schema families; omit the option", param_hint="--family")

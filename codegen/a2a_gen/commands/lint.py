@@ -9,7 +9,6 @@ import click
 from a2a_gen import pipeline
 from a2a_gen.commands import console
 from a2a_gen.problems import has_errors
-from a2a_gen.source.project import find_project
 
 EXAMPLES = """\b
 Examples:
@@ -24,6 +23,6 @@ def command() -> None:
     A lint rule finds what would fail silently: a keyword that generated code cannot enforce, two names that become one in Python. Exits with 1 on an
     error; warnings are only printed.
     """
-    problems = pipeline.find_problems(find_project(Path.cwd()))
+    problems = pipeline.find_problems(pipeline.open_project(Path.cwd()))
     console.show_problems(problems)
     raise SystemExit(has_errors(problems))

@@ -11,7 +11,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time
 from difflib import get_close_matches
 from functools import cached_property
@@ -19,7 +19,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from a2a_gen.problems import ProjectError
+from a2a_gen.problems import Place, Problem, ProjectError
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import escape_key
 from a2a_gen.support import project_rules
@@ -85,6 +85,17 @@ class Project:
         """The configuration that affects the output, for the lock; holds no absolute path."""
         out, schema = (path.relative_to(self.root).as_posix() for path in (self.out, self.schema))
         return {"kind": self.kind, "out": out, "package": self.package, "schema": schema}
+
+
+class OutputsError(ProjectError):
+    """The table ``[outputs]`` of an agent is invalid; ``project`` has no package, and the rest of it can be checked."""
+
+    def __init__(self, project: Project, pointer: str, text: str, cure: str) -> None:
+        steps = tuple(pointer.split("/")[1:])
+        line = find_line(project.config.read_text(encoding="utf-8"), steps)
+        self.project = project
+        self.problem = Problem(Place(project.config.name, line, pointer), "A2A-K03", text, cure)
+        super().__init__(f"{project.config}:{line}: {text}", cure)
 
 
 def find_project(start: Path) -> Project:
@@ -178,25 +189,31 @@ def _find_key_line(config: Path, key: str) -> int:
     return next((number for number, line in enumerate(lines, 1) if re.match(rf"\s*\[?[\"']?{re.escape(key)}[\"']?\s*[=.\]]", line)), 1)
 
 
-def _parse_agent_project(root: Path, config: Path, table: TomlValue | None) -> Project:
+def _parse_agent_project(root: Path, config: Path, table: Mapping[str, TomlValue]) -> Project:
     """Read the location of the generated package; the steps of the build read the rest of the file."""
-    outputs = table.get("outputs") if isinstance(table, dict) else None
+    project = Project(root, "agent", config, root, "", root, _parse_compat(table.get("compat")))
+    outputs = table.get("outputs")
     if not isinstance(outputs, dict):
-        similar = get_close_matches("outputs", table if isinstance(table, dict) else (), 1)
-        where = f"{config}:{_find_key_line(config, similar[0])}" if similar else config
-        cure = f"rename {similar[0]} to outputs" if similar else 'add [outputs] with package = "my_agent.contract"'
-        raise ProjectError(f"{where}: the table [outputs] is missing", cure)
-    _refuse_unknown_keys(config, "outputs: ", outputs, ("package", "folder"))
+        similar = "" if "outputs" in table else next(iter(get_close_matches("outputs", table, 1)), "")
+        cure = f"rename {similar} to outputs" if similar else 'add [outputs] with package = "my_agent.contract"'
+        raise OutputsError(project, f"/{similar or 'outputs'}", "the table [outputs] is missing", cure)
+    for key in sorted(set(outputs) - {"package", "folder"}):
+        similar = next(iter(get_close_matches(key, ("package", "folder"), 1)), "")
+        cure = f"did you mean {similar}?" if similar else "use only package, folder"
+        raise OutputsError(project, f"/outputs/{escape_key(key)}", f"outputs: unknown key {key}", cure)
     package, folder = outputs.get("package"), outputs.get("folder", ".")
     if not isinstance(package, str):
         problem = "missing" if package is None else f"{package!r} is not a string"
-        raise ProjectError(f"{_locate_setting(config, 'package')}: outputs.package: {problem}", 'write package = "my_agent.contract"')
+        raise OutputsError(project, "/outputs/package", f"outputs.package: {problem}", 'write package = "my_agent.contract"')
     if why := explain_invalid_package(package):
-        raise ProjectError(f"{_locate_setting(config, 'package')}: outputs.package: {why}", _NAME_CURE)
+        raise OutputsError(project, "/outputs/package", f"outputs.package: {why}", _NAME_CURE)
     if not isinstance(folder, str):
-        raise ProjectError(f"{_locate_setting(config, 'folder')}: outputs.folder: {folder!r} is not a string", 'write folder = "src", or omit it')
-    out = _resolve_inside(root, config, f"{folder}/{package.replace('.', '/')}")
-    return Project(root, "agent", config, root, package, out, _parse_compat(table.get("compat") if isinstance(table, dict) else None))
+        raise OutputsError(project, "/outputs/folder", f"outputs.folder: {folder!r} is not a string", 'write folder = "src", or omit it')
+    out = f"{folder}/{package.replace('.', '/')}"
+    if not (root / out).resolve().is_relative_to(root.resolve()):
+        cure = f"use a path below {root}, relative to that folder"
+        raise OutputsError(project, "/outputs/folder", f"{out} leads out of the project", cure)
+    return replace(project, package=package, out=root / out)
 
 
 def _parse_compat(table: TomlValue | None) -> Compat:
@@ -207,10 +224,6 @@ def _parse_compat(table: TomlValue | None) -> Compat:
     profile, fail_on = table.get("profile"), table.get("fail_on")
     names = tuple(each for each in baselines if isinstance(each, str)) if isinstance(baselines, list) else ()
     return Compat(names, profile if isinstance(profile, str) else "", fail_on if isinstance(fail_on, str) else "error")
-
-
-def _locate_setting(config: Path, setting: str) -> str:
-    return f"{config}:{find_line(config.read_text(encoding='utf-8'), ('outputs', setting))}"
 
 
 def _get_text(config: Path, at: str, table: dict[str, TomlValue], key: str) -> str:
