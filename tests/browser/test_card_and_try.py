@@ -6,8 +6,11 @@ import json
 from typing import Any
 
 from browser.explorer import Explorer
-from browser.servers import Agency
+from browser.servers import Agency, serve_command
+from integration.explorer.documents import CARD_PATH, KEYS_PATH, build_full_card, serve_documents, sign_card
 from playwright.sync_api import Locator, Request, expect
+
+from a2a_runtime.crypto.keys import SigningKey
 
 
 def read_request(request: Request) -> dict[str, Any]:
@@ -193,3 +196,18 @@ def test_all_works_with_the_keyboard(explorer: Explorer, agency: Agency) -> None
     page.keyboard.press("Enter")
     expect(event).to_be_focused()
     expect(explorer.watch.locator(".event-detail")).to_contain_text("TASK_STATE_SUBMITTED")
+
+
+def test_signatures_are_verified(explorer: Explorer) -> None:
+    """The head of the card says whether a key signed it, and Signatures say which one; a card that was changed afterwards does not verify."""
+    key = SigningKey.generate()
+    with serve_documents(documents := {KEYS_PATH: {"keys": [key.to_jwk()]}}) as (url, _), serve_command(url) as page:
+        documents[CARD_PATH] = sign_card(build_full_card(url), url + KEYS_PATH, key)
+        explorer.open(page)
+        card = explorer.page.get_by_role("tabpanel", name="Card")
+        expect(card.get_by_text("signature verified", exact=True)).to_be_visible()
+        expect(card.get_by_text(f"verified ES256 key {key.key_id} — by a key that the agent publishes at its own origin")).to_be_visible()
+        documents[CARD_PATH] = {**documents[CARD_PATH], "description": "Changed."}
+        explorer.page.reload()
+        expect(card.get_by_text("signature invalid", exact=True)).to_be_visible()
+        expect(card.get_by_text("does not verify", exact=True)).to_be_visible()

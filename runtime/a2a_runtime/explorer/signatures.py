@@ -1,4 +1,4 @@
-"""The signatures of a card: each with its key, and its result with the keys that the agent publishes at its own origin.
+"""The signatures of a card: each with its key, and its result with the trusted keys and with those that the agent publishes at its own origin.
 
 valid         the key signed this card        a key of the agent's own origin proves no more than TLS does; --card-key names trusted ones
 invalid       the key did not
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from pydantic_core import to_json
+
 from a2a_contract.errors import A2AError
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_runtime.client.card_resolver import ResolvedCard
@@ -19,6 +21,7 @@ from a2a_runtime.explorer.session import AgentSession, is_same_origin, iter_trus
 
 if TYPE_CHECKING:
     from a2a_runtime.auth.keys import KeySet
+    from a2a_runtime.client.options import VerifiesCards
 
 VALID, INVALID, UNKNOWN_KEY = "valid", "invalid", "unknown-key"
 _MAX_SIGNATURES = 16
@@ -30,22 +33,35 @@ async def describe_signatures(session: AgentSession, resolved: ResolvedCard, doc
     if not is_json_object(document) or not is_json_array(listed):
         return []
     try:
-        from a2a_runtime.crypto.card_signatures import parse_header  # noqa: PLC0415 - an extra
+        from a2a_runtime.client.signatures import build_card_verifier  # noqa: PLC0415 - an extra
+        from a2a_runtime.crypto.card_signatures import parse_header  # noqa: PLC0415 - as above
     except ModuleNotFoundError:
         text = "not verified: pip install 'a2a-gen[auth]'"
         return [{"keyId": "", "algorithm": "", "status": UNKNOWN_KEY, "text": text} for _ in listed[:_MAX_SIGNATURES]]
+    trusted = build_card_verifier(session.agent.options.card_keys) if session.agent.options.card_keys else None
     key_sets: dict[str, KeySet | None] = {}
     described: list[dict[str, str]] = []
     for signature in listed[:_MAX_SIGNATURES]:
-        header = parse_header(signature) or {}
+        header, card = parse_header(signature) or {}, {**document, "signatures": [signature]}
         url = urljoin(resolved.url, str(header["jku"])) if isinstance(header.get("jku"), str) else ""
-        if url not in key_sets:
-            key_sets[url] = await _read_keys(session, resolved, url)
-        status, text = await _verify({**document, "signatures": [signature]}, key_sets[url], header, resolved.dialect.name)
-        if not url:
-            text = "the signature names no key set; pass --card-key FILE|URL to verify it"
+        if trusted is not None and await _is_trusted(trusted, card, resolved):
+            status, text = VALID, "by a key of --card-key"
+        else:
+            if url not in key_sets:
+                key_sets[url] = await _read_keys(session, resolved, url)
+            status, text = await _verify(card, key_sets[url], header, resolved.dialect.name)
+            if not url:
+                text = "the signature names no key set; pass --card-key FILE|URL to verify it"
         described.append({"keyId": str(header.get("kid", "")), "algorithm": str(header.get("alg", "")), "status": status, "text": text})
     return described
+
+
+async def _is_trusted(trusted: VerifiesCards, card: Mapping[str, object], resolved: ResolvedCard) -> bool:
+    try:
+        await trusted.verify(to_json(card), resolved.dialect.name, resolved.url)
+    except (A2AClientError, A2AError):
+        return False
+    return True
 
 
 async def _verify(card: Mapping[str, object], keys: KeySet | None, header: Mapping[str, object], dialect: str) -> tuple[str, str]:

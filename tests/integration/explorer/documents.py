@@ -6,7 +6,13 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from a2a_runtime.crypto.card_signatures import CardSigner
+from a2a_runtime.crypto.keys import SigningKey
+
+CARD_PATH, KEYS_PATH = "/.well-known/agent-card.json", "/keys.json"
 
 
 @contextmanager
@@ -52,3 +58,15 @@ def build_card(url: str, **members: object) -> dict[str, object]:
     interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
     card = {"name": "evil", "description": "Evil.", "version": "1", "capabilities": {}, "defaultInputModes": [], "defaultOutputModes": []}
     return {**card, "supportedInterfaces": [interface], "skills": [], **members}
+
+
+def build_full_card(url: str) -> dict[str, object]:
+    """Build a card without empty members: each key makes one signature of it."""
+    modes, skill = ["text/plain"], {"id": "s", "name": "s", "description": "d", "tags": ["t"]}
+    return build_card(url, capabilities={"streaming": True}, defaultInputModes=modes, defaultOutputModes=modes, skills=[skill])
+
+
+def sign_card(card: dict[str, object], keys_url: str | None, *keys: SigningKey) -> dict[str, object]:
+    """Sign a card with keys that are published at a URL, or nowhere."""
+    signer = CardSigner([replace(key, jku=keys_url) for key in keys])
+    return {**card, "signatures": [each.to_dict() for each in signer.sign(card)]}
