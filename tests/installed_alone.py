@@ -51,8 +51,13 @@ def install_alone(wheel: Path, extras: tuple[str, ...], folder: Path) -> Install
         for name in {file.parts[0] for file in each.files or () if file.parts[0] not in {"..", "__pycache__"}}:
             if not (site / name).exists():
                 (site / name).symlink_to(packages / name)
-    used = sum(path.stat().st_size for each in chosen.values() for file in each.files or () if (path := Path(str(file.locate()))).is_file())
+    used = sum(path.stat().st_size for each in chosen.values() for file in each.files or () if is_content(path := Path(str(file.locate()))))
     return InstalledAlone(site, frozenset(chosen), used)
+
+
+def is_content(path: Path) -> bool:
+    """Return whether a path is a file of a distribution, and no bytecode of it."""
+    return path.is_file() and path.suffix != ".pyc"
 
 
 def _reach(own: Distribution, extras: frozenset[str], available: dict[str, Distribution]) -> frozenset[str]:

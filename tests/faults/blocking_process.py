@@ -25,7 +25,8 @@ from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 say = partial(print, flush=True)
 
 SCOPE = TaskScope("/agent", "acme", "ada")
-LEASE_SECONDS = 1.5
+LEASE_SECONDS = 4.0
+"""Long enough for a busy machine: a process that is starved for a lease loses its tasks too."""
 
 
 async def blocks(_ctx: TaskContext) -> str:
@@ -38,7 +39,7 @@ async def blocks(_ctx: TaskContext) -> str:
 async def block() -> None:
     """Block the loop."""
     await asyncio.sleep(0.2)
-    time.sleep(LEASE_SECONDS * 3)  # noqa: ASYNC251 - the fault
+    time.sleep(LEASE_SECONDS * 2)  # noqa: ASYNC251 - the fault
 
 
 async def innocent(_ctx: TaskContext) -> str:
