@@ -19,7 +19,7 @@ from litestar.params import FromPath
 from litestar.testing import TestClient
 from litestar.types import ControllerRouterHandler, Receive, Scope, Send
 
-from a2a_contract.dialects import V0_3, V1_0
+from a2a_contract.dialects import V0_3, V1_0, V1_1_DRAFT
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.surface import Surface
 
@@ -175,6 +175,23 @@ def test_the_document_of_the_app_has_every_path() -> None:
     assert set(references) <= set(document["components"]["schemas"])
     identifiers = [operation["operationId"] for item in paths.values() for operation in item.values() if "operationId" in operation]
     assert len(identifiers) == len(set(identifiers))
+
+
+def test_versions_that_share_paths_share_their_operations() -> None:
+    """An operation has the parameters of all versions of its path, each once."""
+    surfaces = [
+        Surface(build_test_agent(), f"/{number}", dialects=frozenset(names))
+        for number, names in enumerate(((V1_0.name,), (V1_0.name, V1_1_DRAFT.name)))
+    ]
+    with TestClient(Litestar(plugins=[plugin(*surfaces)])) as client:
+        paths = client.get("/schema/openapi.json").json()["paths"]
+    named = [[(each["in"], each["name"]) for each in paths[f"/{number}/tasks/{{id}}"]["get"]["parameters"]] for number in range(2)]
+    assert ("query", "timelineLength") not in named[0]
+    assert ("query", "timelineLength") in named[1]
+    for item in paths.values():
+        for operation in item.values():
+            found = [(each["in"], each["name"]) for each in operation.get("parameters", [])]
+            assert len(found) == len(set(found))
 
 
 def test_the_document_has_headers_and_errors() -> None:

@@ -92,14 +92,16 @@ def _paths(contract: Contract, dialect: ContractDialect, types: JsonObject) -> I
         for card in routes.card_paths(contract):
             yield card.path, {"get": _card_operation(contract, dialect, types)}
     for table in routes.build_route_tables(contract):
-        if table.name == dialect.name:
+        if dialect.name == table.name or (dialect.extends and dialect.name in table.dialects):
             yield from _rest_paths(contract, dialect, table, types).items()
 
 
 def _rest_paths(contract: Contract, dialect: ContractDialect, table: routes.RouteTable, types: JsonObject) -> JsonObject:
     items: dict[str, JsonObject] = {}
     for route in table.paths:
-        for (method, verb), (choice, *_) in route.answers.items():
+        for (method, verb), choices in route.answers.items():
+            # The version that an extension shares its paths with has other forms of messages; its variants have the same.
+            choice = next((each for each in choices if each.dialect == dialect.name), choices[0])
             path = route.path.replace(":str}", "}") + (f":{verb}" if verb else "")
             items.setdefault(path, {})[method.lower()] = _rest_operation(contract, dialect, choice.operation, (method, path, choice.dialect), types)
     return {**items}

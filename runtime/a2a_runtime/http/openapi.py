@@ -131,14 +131,22 @@ def _adapt_operation(surface: Surface, operation: Json, *, is_public: bool) -> J
     """Tag an operation with its agent, make its id unique among surfaces, and add the headers and security of the runtime."""
     headers = [header_parameter(each) for tag in operation["tags"] for each in _HEADERS.get(tag, ())]
     adapted = {**operation, "tags": [*(surface.routes.tags or (surface.agent.name,))]}
-    if headers:
-        adapted["parameters"] = sorted([*operation["parameters"], *headers], key=lambda each: _LOCATIONS.index(each["in"]))
+    if "parameters" in operation:
+        adapted["parameters"] = _list_parameters([*operation["parameters"], *headers])
     if "operationId" in operation:
         adapted["operationId"] = "_".join([*re.findall(r"\w+", surface.path), operation["operationId"]])
     if requirements := surface.security_requirements:
         needed = [{_scheme_name(surface, name): scopes.list_ or [] for name, scopes in (each.schemes or {}).items()} for each in requirements]
         adapted["security"] = [] if is_public else needed
     return adapted
+
+
+def _list_parameters(parameters: Sequence[Json]) -> list[Json]:
+    """List the parameters by location. Versions that share a path share its parameters, too: the first of two with one name describes both."""
+    named: dict[object, Json] = {}
+    for each in parameters:
+        named.setdefault((each["in"], each["name"]), each)
+    return sorted(named.values(), key=lambda each: _LOCATIONS.index(each["in"]))
 
 
 def _scheme_name(surface: Surface, scheme: str) -> str:

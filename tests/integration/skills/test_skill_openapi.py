@@ -33,7 +33,7 @@ async def test_openapi_describes_the_plain_calls(http: httpx.AsyncClient) -> Non
         "publish": ["200", "202", "400", "default"],
     }
     assert calls["write-report"]["responses"]["200"]["content"]["application/json"]["schema"]["items"]["title"] == "Chapter"
-    assert [each["name"] for each in calls["publish"]["parameters"]] == ["taskId", "Idempotency-Key"]
+    assert [each["name"] for each in calls["publish"]["parameters"]] == ["Idempotency-Key", "taskId"]
 
 
 @pytest.mark.parametrize("dialect", [V1_0, V0_3, MESH], ids=["1.0", "0.3", "mesh"])

@@ -54,3 +54,19 @@ def test_members_of_a_request_without_a_body_are_parameters(emitted: Mapping[str
     assert found["status"][0] == "query"
     assert found["status"][1]["$ref"] == "#/components/schemas/v1_0.TaskState"
     assert "requestBody" not in operation
+
+
+def test_a_version_that_extends_another_has_its_paths_with_its_own_members(emitted: Mapping[str, Any], contract: Contract) -> None:
+    """The paths are shared; requests, results and parameters are those of the version."""
+    for dialect in contract.dialects:
+        if dialect.extends is None:
+            continue
+        base, own = (emitted[f"openapi/{name}.json"]["paths"] for name in (dialect.extends, dialect.name))
+        assert base.keys() == own.keys()
+        assert f"{dialect.extends}." not in json.dumps(own)
+        added = [
+            {each["name"] for each in own[path][method]["parameters"]} - {each["name"] for each in item[method]["parameters"]}
+            for path, item in base.items()
+            for method in item
+        ]
+        assert {"timelineLength", "currentGeneration"} <= set().union(*added)
