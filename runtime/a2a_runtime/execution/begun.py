@@ -80,8 +80,10 @@ class BegunHandler:
         planned = build_first_version(scope, new, key="", wire_id=self.wire_id, task=b"{}", millis=dependencies.clock.millis())
         self.skill, self.writer = skill, DeferredWriter(dependencies, planned)
         records = () if new.record is None else (new.record,)
-        deadline = find_deadline(skill.timeout, RequestInfo.from_records(records), dependencies.clock)
+        info = RequestInfo.from_records(records)
+        deadline = find_deadline(skill.timeout, info, dependencies.clock)
         self.context = TaskContext(dependencies, caller, ClaimedRun(planned, records), self.writer, new.message, deadline)
+        self.context.request = info
         self.context.can_ask, self.context.accepts_messages = skill.can_ask, skill.accepts_messages
         call, loop = call_handler(skill, self.context, self._write_chunk), asyncio.get_running_loop()
         clock = dependencies.clock

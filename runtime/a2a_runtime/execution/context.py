@@ -288,8 +288,6 @@ class TaskContext(Context):
         self.attempt = claimed.attempt
         self._writer = writer
         self._records = claimed.records
-        if claimed.records:
-            self.request = RequestInfo.from_records(claimed.records)
 
     @cached_property
     def deadline(self) -> datetime | None:

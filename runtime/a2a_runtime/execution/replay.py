@@ -95,7 +95,7 @@ class RequestInfo:
     def from_records(cls, records: Sequence[ReplayRecord]) -> RequestInfo:
         """Find the request among the records of a task."""
         for record in records:
-            if isinstance(record, RequestRecord):
+            if type(record) is RequestRecord:
                 return record.info
             if record.kind is RecordKind.REQUEST:
                 return _REQUEST_INFO.validate_json(record.body)
@@ -113,8 +113,8 @@ class RequestRecord(ReplayRecord):
     _body: bytes
 
     def __init__(self, info: RequestInfo) -> None:
-        super().__init__(RecordKind.REQUEST, "", b"")  # sets an empty body
-        self.info = info
+        self.kind, self.key, self.fingerprint = RecordKind.REQUEST, "", ""
+        self.info, self._body = info, b""
 
     @property
     def body(self) -> bytes:

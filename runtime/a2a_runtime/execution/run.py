@@ -35,7 +35,7 @@ from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context, TaskContext
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.jobs import Job, JobCanceledError, JobProgress, await_job, is_job
-from a2a_runtime.execution.replay import RETRY_MARKER, RequestInfo, count_failures, find_deadline, has_answer
+from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RETRY_MARKER, RequestInfo, count_failures, find_deadline, has_answer
 from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskEnded, TaskSuspended, find_signal
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
@@ -124,12 +124,13 @@ class TaskRun:
         self.skill, self._clock, self._settings = skill, dependencies.clock, dependencies.settings
         self.deadline = inf if skill.timeout is None else self._clock.monotonic() + skill.timeout
         self._begun = begun
-        if claimed.records:
-            info, is_answered = RequestInfo.from_records(claimed.records), has_answer(claimed.records)
-            self.deadline = find_deadline(skill.timeout, info, self._clock, has_answer=is_answered)
+        info = RequestInfo.from_records(claimed.records) if claimed.records else EMPTY_REQUEST_INFO
+        if info.origin:
+            self.deadline = find_deadline(skill.timeout, info, self._clock, has_answer=has_answer(claimed.records))
         if begun is None:
             self.writer = TaskWriter(dependencies, claimed.stored)
             self.context = TaskContext(dependencies, caller, claimed, self.writer, message, self.deadline)
+            self.context.request = info
         else:
             self.writer, self.context = begun.writer, begun.context
         self.context.can_ask, self.context.accepts_messages = skill.can_ask, skill.accepts_messages

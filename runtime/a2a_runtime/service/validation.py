@@ -142,8 +142,8 @@ def build_request_info(request: SendMessageRequest, context: CallContext) -> Req
     caller = context.caller.to_json()
     if not (request.metadata or modes or context.extensions or caller):
         return EMPTY_REQUEST_INFO
-    metadata = {name: value for name, value in (request.metadata or {}).items() if name != SKILL_ID}
-    return RequestInfo(metadata, tuple(modes or ()), context.active_extensions, caller=caller)
+    metadata = {name: value for name, value in request.metadata.items() if name != SKILL_ID} if request.metadata else {}
+    return RequestInfo(metadata, tuple(modes or ()), context.active_extensions if context.extensions else (), caller=caller)
 
 
 def _build_idempotency_key(request: SendMessageRequest, context: CallContext) -> IdempotencyKey | None:
@@ -185,7 +185,7 @@ def check_input_types(parts: Sequence[Part], offered: Sequence[str]) -> None:
 
 def check_output_types(accepted: Sequence[str], offered: Sequence[str]) -> None:
     """Raise if the client accepts no media type of the skill."""
-    if not any(is_offered_type(media_type, offered) for media_type in accepted):
+    if accepted[0] not in offered and not any(is_offered_type(media_type, offered) for media_type in accepted):
         raise ContentTypeNotSupportedError(fields=(("configuration.acceptedOutputModes", f"The skill returns {', '.join(offered)}"),))
 
 
