@@ -60,8 +60,7 @@ def to_millis(at: datetime) -> int:
 
 def to_rfc3339(millis: int) -> str:
     """Format milliseconds since 1970 as on the wire, in UTC with milliseconds: ``2026-11-05T10:00:00.000Z``."""
-    second, rest = divmod(millis, 1000)
-    return f"{_format_second(second)}.{rest:03d}Z"
+    return f"{_format_second(millis // 1000)}.{millis % 1000:03d}Z"
 
 
 @lru_cache(maxsize=16)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from uuid import RFC_4122, UUID
+
+import pytest
 
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.testing.clock import FakeClock
@@ -39,3 +44,25 @@ def test_ids_cannot_be_guessed_from_one_another() -> None:
     """Two generators produce different ids at the same moment."""
     clock = FakeClock()
     assert IdGenerator(clock).new() != IdGenerator(clock).new()
+
+
+FORKING = """
+import os, sys
+from a2a_runtime.ids import IdGenerator
+from a2a_runtime.testing.clock import FakeClock
+
+ids = IdGenerator(FakeClock())
+ids.new()
+child = os.fork()
+print(ids.new(), flush=True)
+if child:
+    sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_has_other_ids() -> None:
+    """It does not repeat the random part of its parent's ids, although that was read before the fork."""
+    one, other = map(UUID, subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=True, timeout=60).stdout.split())
+    assert one.int >> 64 == other.int >> 64
+    assert one != other

@@ -289,10 +289,12 @@ class InProcessRunner:
 
     def _remove(self, key: str, run: TaskRun, task: asyncio.Task[None]) -> None:
         self._working_delay.discard(run)
-        self._abandoned.discard(task)
+        if self._abandoned:
+            self._abandoned.discard(task)
         if self._running.get(key) is run:
             del self._running[key]
-            self._end_wait(key)
+            if self._waiters:
+                self._end_wait(key)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run failed: task %s", key, exc_info=error)
         if self._dependencies.metrics is not None:

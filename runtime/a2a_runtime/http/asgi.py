@@ -238,7 +238,9 @@ async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
 def _find_read_body(scope: HTTPScope) -> bytes | None:
     """Find the body that a guard or a hook of the host has read: it comes only once."""
     state: Mapping[str, object] = scope.get("state") or {}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # of open types
-    connection = state.get(CONNECTION_STATE_KEY)
+    if CONNECTION_STATE_KEY not in state:
+        return None
+    connection = state[CONNECTION_STATE_KEY]
     return connection.body if isinstance(connection, ScopeState) and isinstance(connection.body, bytes) else None
 
 

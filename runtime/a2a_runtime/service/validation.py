@@ -64,12 +64,12 @@ def parse_send_request(request: SendMessageRequest, context: CallContext) -> Sen
     return SendCommand(
         context.task_scope(request.tenant),
         request.message,
-        _find_skill_id(request),
+        _find_skill_id(request) if request.metadata or request.message.metadata else None,
         configuration.accepted_output_modes,
         context.limit_history(configuration.history_length),
         bool(configuration.return_immediately),
         push_config,
-        _build_idempotency_key(request, context),
+        _build_idempotency_key(request, context) if context.idempotency_key or surface.deduplicate_messages else None,
         build_request_info(request, context),
     )
 
@@ -146,7 +146,7 @@ def build_request_info(request: SendMessageRequest, context: CallContext) -> Req
     return RequestInfo(metadata, tuple(modes or ()), context.active_extensions if context.extensions else (), caller=caller)
 
 
-def _build_idempotency_key(request: SendMessageRequest, context: CallContext) -> IdempotencyKey | None:
+def _build_idempotency_key(request: SendMessageRequest, context: CallContext) -> IdempotencyKey:
     """Build the key under which a message is accepted once.
 
     It holds the subject where a team shares its tasks. Prefix and lengths keep keys and message ids apart, and those of different subjects.
@@ -154,9 +154,7 @@ def _build_idempotency_key(request: SendMessageRequest, context: CallContext) ->
     message, subject = request.message, context.caller.subject if context.caller.team else ""
     if context.idempotency_key:
         return IdempotencyKey(f"key:{len(subject)}:{subject}:{context.idempotency_key}", _digest(request.to_json()), message.context_id or "")
-    if context.surface.deduplicate_messages:
-        return IdempotencyKey(f"message:{len(subject)}:{subject}:{message.message_id}", _digest(message.to_json()), message.context_id or "")
-    return None
+    return IdempotencyKey(f"message:{len(subject)}:{subject}:{message.message_id}", _digest(message.to_json()), message.context_id or "")
 
 
 def _digest(request: bytes) -> bytes:
@@ -174,11 +172,11 @@ def detect_media_type(part: Part) -> str | None:
 
 def check_input_types(parts: Sequence[Part], offered: Sequence[str]) -> None:
     """Raise field errors for all parts that the skill does not accept."""
-    errors = [
-        (f"message.parts[{index}]", f"{media_type} is not one of {', '.join(offered)}")
-        for index, part in enumerate(parts)
-        if (media_type := detect_media_type(part)) not in offered and media_type is not None and not is_offered_type(media_type, offered)
-    ]
+    errors: list[tuple[str, str]] = []
+    for index, part in enumerate(parts):
+        media_type = part.media_type or (TEXT if part.text is not None else detect_media_type(part))
+        if media_type is not None and media_type not in offered and not is_offered_type(media_type, offered):
+            errors.append((f"message.parts[{index}]", f"{media_type} is not one of {', '.join(offered)}"))
     if errors:
         raise ContentTypeNotSupportedError(fields=tuple(errors))
 

@@ -39,7 +39,7 @@ class EventBuffer:
         self._key, self._log = key, log
         self._events: deque[LoggedEvent] = deque(maxlen=max_events)
         self._waiters: list[asyncio.Future[None]] = []
-        self._read_lock = asyncio.Lock()
+        self._read_lock: asyncio.Lock | None = None  # made by the first read, which few buffers need
         self._is_idle = False
         self.is_stale = is_stale
         """Set if the log may have events that are not here."""
@@ -87,6 +87,8 @@ class EventBuffer:
 
     async def read_page(self) -> None:
         """Read one page of the log, so that a reader far behind soon gets its first events. Concurrent readers share one read."""
+        if self._read_lock is None:
+            self._read_lock = asyncio.Lock()
         async with self._read_lock:
             if not self.is_stale:
                 return
@@ -170,6 +172,8 @@ class EventHub:
         """
         buffer = self._acquire_buffer(key, cursor, is_current=is_current)
         try:
+            if is_current and buffer.last_seq == cursor:
+                await buffer.next_change()
             while True:
                 for event in await self._read_batch(buffer, key, cursor):
                     if event.state in until or event.state in TERMINAL:

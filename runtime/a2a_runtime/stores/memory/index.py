@@ -212,7 +212,8 @@ class TaskIndex:
 
     def now_millis(self) -> int:
         """Return the time, never earlier than before, so that the order of positions is the order of times."""
-        self._now = max(self._now, self._clock.millis())
+        now = self._clock.millis()
+        self._now = max(self._now, now)
         return self._now
 
     def new_key(self) -> str:
