@@ -54,7 +54,8 @@ from a2a_runtime.testing.clock import FakeClock
 ids = IdGenerator(FakeClock())
 ids.new()
 child = os.fork()
-print(ids.new(), flush=True)
+sys.stdout.write(f"{ids.new()}\\n")
+sys.stdout.flush()
 if child:
     sys.exit(os.waitpid(child, 0)[1])
 """

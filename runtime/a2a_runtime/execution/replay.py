@@ -113,8 +113,8 @@ class RequestRecord(ReplayRecord):
     _body: bytes
 
     def __init__(self, info: RequestInfo) -> None:
-        self.kind, self.key, self.fingerprint = RecordKind.REQUEST, "", ""
-        self.info, self._body = info, b""
+        super().__init__(RecordKind.REQUEST, "", b"")  # sets an empty body
+        self.info = info
 
     @property
     def body(self) -> bytes:
