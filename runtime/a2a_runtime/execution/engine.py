@@ -248,7 +248,7 @@ class Engine:
 
     def _launch(self, skill: Skill, new: NewTask, caller: Caller, begun: BegunHandler | None, created: CreateResult) -> None:
         """Run a task that was created just now; one that comes while the engine closes is left to other processes."""
-        if created.is_new and not self._is_closing and self.hub.notifier is not None:  # nobody here can follow it yet
+        if created.is_new and not self._is_closing and self.hub.notifier is not None:  # no reader here knows it yet
             self.hub.publish(created.stored.key, created.events)
         if created.is_new and not self._is_closing and new.deferral is None:
             call = None if begun is None else begun.attach(created.stored)
