@@ -14,7 +14,7 @@ drafts can close an object over its branches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias
@@ -46,8 +46,8 @@ class Form(Enum):
     LENIENT = "lenient"
 
 
-FindAtom: TypeAlias = Callable[[SchemaLocation, Form], "dict[str, Json] | None"]
-"""Returns a schema that stands for a definition, or ``None`` to include the definition."""
+FindAtoms: TypeAlias = Callable[[SchemaLocation, Form], "tuple[str, ...]"]
+"""Returns the atoms that stand for a definition, or nothing to include the definition."""
 
 
 class BundleTooLargeError(Exception):
@@ -68,14 +68,15 @@ class SchemaBundle:
         *,
         member_names: frozenset[str] | None = None,
         mixed_names: frozenset[str] | None = None,
-        find_atom: FindAtom | None = None,
+        find_atoms: FindAtoms | None = None,
         limit: int = MAX_BUNDLED_SCHEMAS,
         max_branches: int | None = None,
     ) -> None:
         self._tree = tree
         self._member_names = member_names
         self._mixed_names = mixed_names
-        self._find_atom = find_atom
+        self._find_atoms = find_atoms
+        self._atoms: dict[str, None] = {}
         self._limit = limit
         self._max_branches = max_branches
         self._numbers: dict[tuple[SchemaLocation, Form], int] = {}
@@ -99,6 +100,12 @@ class SchemaBundle:
                 definitions[str(len(definitions))] = self._write(schema, current)
             pending = list(self._numbers)[len(definitions) :]
         return {"$schema": DRAFT, **(root if schemas else {}), "$defs": definitions}
+
+    def build_with_atoms(self, schemas: Sequence[SchemaLocation], form: Form) -> dict[str, Json]:
+        """Build the same for the oracle, with definitions of its atoms; no validator may see those."""
+        made = self.build(schemas, form)
+        definitions = made["$defs"]
+        return {**made, "$defs": {**(definitions if isinstance(definitions, dict) else {}), **_define_atoms(self._atoms)}}
 
     @property
     def is_recursive(self) -> bool:
@@ -135,10 +142,15 @@ class SchemaBundle:
     def _write_reference(self, schema: SchemaLocation, reference: str, form: Form, *, is_child: bool) -> dict[str, Json]:
         target = self._tree.resolve(schema, reference)
         if target is None:
-            return build_atom(f"reference {reference}")
+            return self._add_atom((f"reference {reference}",))
         can_hide = form is Form.SENT or (form is not Form.BRANCH and (is_child or not self._tree.has_unevaluated))
-        atom = self._find_atom(target, form) if self._find_atom and can_hide else None
-        return self._refer(target, form) if atom is None else atom
+        atoms = self._find_atoms(target, form) if self._find_atoms and can_hide else ()
+        return self._add_atom(atoms) if atoms else self._refer(target, form)
+
+    def _add_atom(self, names: tuple[str, ...]) -> dict[str, Json]:
+        """Refer to schemas about which nothing is known, but that one name stands for one schema; several stand for their intersection."""
+        self._atoms |= dict.fromkeys(names)
+        return {"allOf": [{"$ref": f"#/$defs/{_quote(name)}"} for name in names]}
 
     def _write_members(self, schema: SchemaLocation, members: dict[str, Json], form: Form, union_form: Form | None = None) -> dict[str, Json]:
         """Write the keywords of a schema; its unions become parts of ``allOf``."""
@@ -256,29 +268,9 @@ def _find_address(tree: SchemaTree, path: str) -> str:
     return urldefrag(urljoin(base, identity)).url if isinstance(identity, str) else base
 
 
-def build_atom(*names: str) -> dict[str, Json]:
-    """Build schemas about which nothing is known, but that one name stands for one schema; several stand for their intersection."""
-    parts: list[Json] = [{"$ref": f"#/$defs/{_quote(name)}"} for name in names]
-    return {"allOf": parts, "x-atoms": [*names]}
-
-
-def add_atoms(bundle: dict[str, Json]) -> dict[str, Json]:
-    """Define the atoms of a bundle: each is recursive, which the oracle never unfolds, and has one value that no schema mentions."""
-    names = sorted(set(_collect_atoms(bundle)))
-    own: dict[str, Json] = {_key(name): {"anyOf": [{"const": f"urn:a2a-gen:atom:{name}"}, {"$ref": f"#/$defs/{_quote(name)}"}]} for name in names}
-    definitions = bundle["$defs"]
-    return {**bundle, "$defs": {**(definitions if isinstance(definitions, dict) else {}), **own}}
-
-
-def _collect_atoms(data: Json) -> Iterator[str]:
-    if isinstance(data, dict):
-        listed = data.get("x-atoms")
-        yield from map(str, listed if isinstance(listed, list) else ())
-        for each in data.values():
-            yield from _collect_atoms(each)
-    elif isinstance(data, list):
-        for each in data:
-            yield from _collect_atoms(each)
+def _define_atoms(names: Iterable[str]) -> dict[str, Json]:
+    """Define atoms: each is recursive, which the oracle never unfolds, and has one value that no schema mentions."""
+    return {_key(name): {"anyOf": [{"const": f"urn:a2a-gen:atom:{name}"}, {"$ref": f"#/$defs/{_quote(name)}"}]} for name in sorted(names)}
 
 
 def _key(name: str) -> str:

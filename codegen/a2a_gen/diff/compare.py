@@ -243,10 +243,13 @@ class SchemaComparison:
 
     def _is_covered(self, old: Alternative, new: Alternative, effect: Effect) -> bool:
         pair = NodePair(old.node, new.node)
-        items = list(self._apply_rules(pair, old, new))
-        if any(_has_common_effect(each.effect, effect) for each in items if isinstance(each, SchemaChange)):
-            return False
-        return not self.has_effect(effect, (each.pair for each in items if isinstance(each, ChildPair)))
+        children: list[NodePair] = []
+        for each in self._apply_rules(pair, old, new):
+            if isinstance(each, ChildPair):
+                children.append(each.pair)
+            elif _has_common_effect(each.effect, effect):
+                return False
+        return not self.has_effect(effect, children)
 
 
 def _pair_definitions(old: Alternative, new: Alternative) -> ChildPair:

@@ -28,7 +28,7 @@ from typing import TypeAlias
 import jsonschema_rs
 
 from a2a_gen.diff import canonical
-from a2a_gen.diff.bundle import BundleTooLargeError, Form, SchemaBundle, add_atoms, build_atom, build_scoped
+from a2a_gen.diff.bundle import BundleTooLargeError, Form, SchemaBundle, build_scoped
 from a2a_gen.diff.change import NodePair
 from a2a_gen.diff.compare import NOT_MONOTONE, SchemaEquality
 from a2a_gen.diff.regex import PATTERN_OPTIONS
@@ -224,6 +224,7 @@ class ContainmentOracle:
         proven = set(range(len(self._definitions)))
         assumed = self._assumed.get(question, frozenset())
         pending = {index for index, each in enumerate(self._definitions) if not each.is_same and index not in assumed}
+        refuted: set[int] = set()
         while pending:
             index = pending.pop()
             schemas = ((self._definitions[index].schemas[0],), (self._definitions[index].schemas[1],))
@@ -232,8 +233,13 @@ class ContainmentOracle:
                 (question.is_strict and self._has_parts_in(index, proven.__contains__))
                 or self._is_proven(schemas, question, frozenset(proven), atoms)
                 or self._is_proven_by_parts(schemas, question, frozenset(proven), atoms)
-                or self._decide_whole(schemas, question) is Containment.YES
             )
+            if not is_proven and question.is_strict and not refuted.isdisjoint(atoms):
+                refuted.add(index)  # asking about the whole takes long, and hardly ever finds it contained if a part of it is not
+            elif not is_proven:
+                answer = self._decide_whole(schemas, question)
+                is_proven = answer is Containment.YES
+                refuted |= {index} if answer is Containment.NO else set()
             for each in atoms:
                 self._definitions[each].users.add(index)
             if not is_proven:
@@ -264,16 +270,16 @@ class ContainmentOracle:
         is_monotone = question.is_strict and any(self._is_monotone(side, each) for side, each in enumerate(schemas))
         for side, form in ((question.sender, question.forms[0]), (1 - question.sender, question.forms[1])):
 
-            def find_atom(definition: SchemaLocation, position: Form, side: int = side) -> dict[str, Json] | None:
+            def find_atoms(definition: SchemaLocation, position: Form, side: int = side) -> tuple[str, ...]:
                 index = self._numbers[side].get(definition)
                 if index is None:
-                    return None
+                    return ()
                 atoms.add(index)
                 is_sender = side == question.sender and not (is_monotone and index in proven)
-                return build_atom(*self._name_atoms(index, is_sender, position, question, proven))
+                return self._name_atoms(index, is_sender, position, question, proven)
 
             bundle = SchemaBundle(
-                self._trees[side], mixed_names=self._mixed_names[side], find_atom=find_atom, limit=_MAX_SCHEMAS, max_branches=_MAX_BRANCHES
+                self._trees[side], mixed_names=self._mixed_names[side], find_atoms=find_atoms, limit=_MAX_SCHEMAS, max_branches=_MAX_BRANCHES
             )
             made = canonicalize(bundle, schemas[side], form)
             if made is None:
@@ -366,10 +372,9 @@ def get_ends(pair: NodePair) -> tuple[SchemaLocation, SchemaLocation] | None:
 def canonicalize(bundle: SchemaBundle, schemas: Schemas, form: Form) -> jsonschema_rs.CanonicalSchema | None:
     """Canonicalize schemas; ``None`` if they are too large, recursive (which some keywords make endless), or not supported."""
     try:
-        schema = bundle.build(schemas, form)
+        schema = bundle.build_with_atoms(schemas, form)
         if bundle.is_recursive:
             return None
-        schema = add_atoms(schema)
         return jsonschema_rs.canonicalize(schema, validate_formats=True, pattern_options=PATTERN_OPTIONS, offline=True)
     except (BundleTooLargeError, RecursionError, ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
         return None

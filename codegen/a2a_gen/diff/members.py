@@ -120,10 +120,10 @@ def _get_additional_keyword(schema: SchemaLocation) -> str:
 
 def get_member_keyword(node: SchemaNode, name: str, keyword: str) -> Json:
     """Return the value of a keyword beside a member, such as its number."""
-    for schema in node.schemas:
-        below = schema.descend("properties", name)
-        if below is not None and keyword in below.members:
-            return below.members[keyword]
+    for table in node.values("properties"):
+        member = table.get(name) if isinstance(table, dict) else None
+        if isinstance(member, dict) and keyword in member:
+            return member[keyword]
     return None
 
 
