@@ -74,11 +74,15 @@ def _list_findings(reading: CardReading, document: object) -> Iterator[dict[str,
         return
     dialect = reading.resolved.dialect if reading.resolved else _guess_dialect(document)
     yield from (_find(_render(path), text, ERROR) for path, text in _load_validator(dialect.name).list_errors(document))
-    for number, path in enumerate(_list_unknown(document, "AgentCard", dialect.name)):
+    # One document may be the card of several versions.
+    versions = [dialect, *(each for each in (CANONICAL, V0_3) if each is not dialect and _load_validator(each.name).is_valid(document))]
+    unknown = [[*_list_unknown(document, "AgentCard", each.name)] for each in versions]
+    titles = " or ".join(each.title for each in versions)
+    for number, path in enumerate(path for path in unknown[0] if all(path in others for others in unknown)):
         if number == _MAX_UNKNOWN:
             yield _find("", "more unknown members are not listed", INFO)
             return
-        yield _find(_render(path), f"not a member of {dialect.title}: clients ignore it", INFO)
+        yield _find(_render(path), f"not a member of {titles}: clients ignore it", INFO)
 
 
 def _check_card(card: AgentCard, interfaces: Sequence[ListedInterface], url: str) -> Iterator[dict[str, str]]:

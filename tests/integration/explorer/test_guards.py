@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from integration.explorer.documents import build_card, serve_documents
+from integration.explorer.documents import CARD_PATH, build_card, build_full_card, serve_documents
 from integration.explorer.explorer_page import ExplorerPage, explore, find_text
 from integration.outcome_agent import build_test_agent, serve_on_socket
 
@@ -131,6 +131,19 @@ def test_a_card_that_cannot_be_used_comes_with_what_is_wrong() -> None:
             assert (described["card"], json.loads(described["raw"])) == (None, card)
             assert "skills[0].id" in {each["path"] for each in described["findings"] if each["level"] == "error"}
             assert page.send("hi")["error"]["name"] == "InvalidCardError"
+
+
+def test_a_member_of_another_version_of_the_card_is_known() -> None:
+    """One document is the card of two versions; a member that neither of them has is named with both."""
+    members = {"url": "http://agent.example", "preferredTransport": "JSONRPC", "protocolVersion": "0.3.0", "colour": "red"}
+    with serve_documents(documents := {}) as (url, _):
+        card = build_full_card(url)
+        for extra in ({"preferredTransport": "JSONRPC"}, members):
+            documents[CARD_PATH] = {**card, **extra}
+            with explore(url) as page:
+                (finding,) = page.describe()["findings"]
+            versions = "A2A 1.0 or A2A 0.3" if extra is members else "A2A 1.0"
+            assert finding["text"] == f"not a member of {versions}: clients ignore it"
 
 
 def test_findings_that_no_schema_can_say() -> None:
