@@ -91,7 +91,7 @@ class SchemaBundle:
         parts: list[Json] = [self._refer(schema, Form.BRANCH if is_split else form) for schema in schemas]
         root: dict[str, Json] = {"allOf": parts}
         if is_split and any(map(self._names.list_described, schemas)):
-            root = _close(root, frozenset().union(*map(self._names.list_mentioned, schemas)))
+            root = _close(root, frozenset[str]().union(*map(self._names.list_mentioned, schemas)))
         definitions: dict[str, Json] = {}
         pending = list(self._numbers)
         while pending:

@@ -1,12 +1,13 @@
 """Functions between messages of protocol buffers and the JSON of their dialect: straight-line code, one module for each family of types.
 
-A reader walks a message of upb and returns the JSON as Python objects. A writer takes that JSON and returns the wire format.
+A reader walks a message of upb and returns the JSON as Python objects. A writer takes that JSON and returns the wire format. A dialect that extends
+another has functions for the messages that differ, and uses those of the older one for all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from a2a_gen.emit.protobuf.model import EMPTY, Kind, ProtoEnum, ProtoField, ProtoFile, ProtoMessage, ProtoMethod, build_files
 from a2a_gen.emit.protobuf.text import write_file
@@ -38,15 +39,45 @@ def emit(contract: Contract) -> dict[str, bytes]:
         if file not in released:  # its messages have the names of those that it extends
             folder = f"protobuf/{file.dialect.name}"
             emitted |= {f"{folder}/descriptors.pb": encode_files([file]), f"{folder}/{file.path}": write_file(file)}
+        homes = _find_homes(contract, files, file)
         families = [family for family in contract.families if family.dialect == file.dialect.name]
-        homes = {str(each.name): str(family.module) for family in families for each in family.types}
-        emitted |= {f"protobuf/{file.dialect.name}/{family.module}.py": _family(file, family, homes) for family in families}
+        modules = [(family, {str(each.name) for each in family.types if homes[str(each.name)] == f".{family.module}"}) for family in families]
+        emitted |= {f"protobuf/{file.dialect.name}/{family.module}.py": _family(file, family, own, homes) for family, own in modules if own}
         emitted[f"protobuf/{file.dialect.name}/__init__.py"] = _methods(file, homes, contract)
     return emitted
 
 
-def _family(file: ProtoFile, family: Family, homes: Mapping[str, str]) -> bytes:
-    own = {each.name for each in family.types}
+def _find_homes(contract: Contract, files: Sequence[ProtoFile], file: ProtoFile) -> Mapping[str, str]:
+    """Return the modules of the functions of all types, relative to the package of a file."""
+    families = [family for family in contract.families if family.dialect == file.dialect.name]
+    homes = {str(each.name): f".{family.module}" for family in families for each in family.types}
+    base = next((each for each in files if each.dialect.name == file.dialect.extends), None)
+    if base is None:
+        return homes
+    own, older = _find_own(file, base), _find_homes(contract, files, base)
+    shared = {name: home if home.startswith("..") else f"..{base.dialect.name}{home}" for name, home in older.items() if name not in own}
+    return homes | {name: home for name, home in shared.items() if name in homes}
+
+
+def _find_own(file: ProtoFile, base: ProtoFile) -> frozenset[str]:
+    """Return the names of the types that differ from those of an older file, or have a field of such a type."""
+    known, shapes = ({each.name: _to_shape(each) for types in (of.messages, of.enums) for each in types} for of in (base, file))
+    own = frozenset(name for name, shape in shapes.items() if known.get(name) != shape)
+    uses = {message.name: {name for field in message.fields for name, _ in _uses(field, file)} for message in file.messages}
+    while more := frozenset(name for name, used in uses.items() if name not in own and not own.isdisjoint(used)):
+        own |= more
+    return own
+
+
+def _to_shape(of: ProtoMessage | ProtoEnum) -> ProtoMessage | ProtoEnum:
+    """Remove what the functions do not depend on."""
+    bare = replace(of, description="")
+    if isinstance(bare, ProtoMessage):
+        return replace(bare, fields=tuple(replace(each, description="", is_deprecated=False) for each in bare.fields))
+    return bare
+
+
+def _family(file: ProtoFile, family: Family, own: Collection[str], homes: Mapping[str, str]) -> bytes:
     messages = [each for each in file.messages if each.name in own]
     used = {name for message in messages for field in message.fields for name in _uses(field, file)}
     imports: dict[str, list[str]] = {}
@@ -57,7 +88,7 @@ def _family(file: ProtoFile, family: Family, homes: Mapping[str, str]) -> bytes:
         "protobuf.py.jinja",
         sources=(family.file,),
         summary=f"Messages of {family.file.rpartition('/')[2]} of {file.dialect.title}.",
-        imports=sorted((Code(f".{home}"), list(map(Code, names))) for home, names in imports.items()),
+        imports=sorted((Code(home), list(map(Code, names))) for home, names in imports.items()),
         tables=[_table(each) for each in file.enums if each.name in own],
         numbers=[Code(number) for number in sorted({field.number for field in _list_fields(messages) if field.type.kind in _WITH_SIZE})],
         fields=list(_list_words(messages)),
@@ -109,7 +140,7 @@ def _methods(file: ProtoFile, homes: Mapping[str, str], contract: Contract) -> b
         summary=f"The gRPC service of {file.dialect.title}.",
         dialect=file.dialect.name,
         pool=file.dialect.name if file.dialect.extends else None,
-        imports=sorted((Code(f".{home}"), names) for home, names in imports.items()),
+        imports=sorted((Code(home), names) for home, names in imports.items()),
         types=[{"name": name, "constant": _constant(name), "full": file.full_name(name), "function": field_name(name)} for name in types],
         methods=[_method(each, file, constants[each.name]) for each in file.methods],
     )

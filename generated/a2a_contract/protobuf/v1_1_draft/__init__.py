@@ -6,32 +6,34 @@ from types import MappingProxyType
 
 from ...bindings import v1_1_draft as bindings
 from ...protobuf_values import EMPTY, Codec, Method
-from .card import read_agent_card, write_agent_card
-from .event import read_send_message_response, read_stream_response, write_send_message_response, write_stream_response
-from .push import read_task_push_notification_config, write_task_push_notification_config
-from .request import (
+from ..v1_0.card import read_agent_card, write_agent_card
+from ..v1_0.push import read_task_push_notification_config, write_task_push_notification_config
+from ..v1_0.request import (
     read_cancel_task_request,
     read_delete_task_push_notification_config_request,
     read_get_extended_agent_card_request,
     read_get_task_push_notification_config_request,
-    read_get_task_request,
     read_list_task_push_notification_configs_request,
     read_list_task_push_notification_configs_response,
-    read_list_tasks_request,
-    read_list_tasks_response,
-    read_send_message_request,
     read_subscribe_to_task_request,
     write_cancel_task_request,
     write_delete_task_push_notification_config_request,
     write_get_extended_agent_card_request,
     write_get_task_push_notification_config_request,
-    write_get_task_request,
     write_list_task_push_notification_configs_request,
     write_list_task_push_notification_configs_response,
+    write_subscribe_to_task_request,
+)
+from .event import read_send_message_response, read_stream_response, write_send_message_response, write_stream_response
+from .request import (
+    read_get_task_request,
+    read_list_tasks_request,
+    read_list_tasks_response,
+    read_send_message_request,
+    write_get_task_request,
     write_list_tasks_request,
     write_list_tasks_response,
     write_send_message_request,
-    write_subscribe_to_task_request,
 )
 from .task import read_task, write_task
 

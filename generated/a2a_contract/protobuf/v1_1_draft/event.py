@@ -3,8 +3,9 @@
 
 from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
-from .message import read_message, write_message
-from .task import read_artifact, read_task, read_task_status, write_artifact, write_task, write_task_status
+from ..v1_0.message import read_message, write_message
+from ..v1_0.task import read_task_status, write_task_status
+from .task import read_artifact, read_task, write_artifact, write_task
 
 _F1 = values.heads(1)
 _F2 = values.heads(2)

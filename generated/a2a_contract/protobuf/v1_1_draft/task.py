@@ -3,30 +3,8 @@
 
 from ... import protobuf_values as values
 from ...protobuf_values import Json, Ours, Theirs
-from .message import read_message, read_part, write_message, write_part
-
-TASK_STATE_WORDS: dict[int, str] = {
-    0: "TASK_STATE_UNSPECIFIED",
-    1: "TASK_STATE_SUBMITTED",
-    2: "TASK_STATE_WORKING",
-    3: "TASK_STATE_COMPLETED",
-    4: "TASK_STATE_FAILED",
-    5: "TASK_STATE_CANCELED",
-    6: "TASK_STATE_INPUT_REQUIRED",
-    7: "TASK_STATE_REJECTED",
-    8: "TASK_STATE_AUTH_REQUIRED",
-}
-TASK_STATE_NUMBERS: dict[str, int] = {
-    "TASK_STATE_UNSPECIFIED": 0,
-    "TASK_STATE_SUBMITTED": 1,
-    "TASK_STATE_WORKING": 2,
-    "TASK_STATE_COMPLETED": 3,
-    "TASK_STATE_FAILED": 4,
-    "TASK_STATE_CANCELED": 5,
-    "TASK_STATE_INPUT_REQUIRED": 6,
-    "TASK_STATE_REJECTED": 7,
-    "TASK_STATE_AUTH_REQUIRED": 8,
-}
+from ..v1_0.message import read_message, read_part, write_message, write_part
+from ..v1_0.task import read_task_status, write_task_status
 
 _F1 = values.heads(1)
 _F2 = values.heads(2)
@@ -35,33 +13,6 @@ _F4 = values.heads(4)
 _F5 = values.heads(5)
 _F6 = values.heads(6)
 _F8 = values.heads(8)
-_TASK_STATE_1 = values.Words(b"\x08", TASK_STATE_NUMBERS)
-
-
-def read_task_status(theirs: Theirs) -> Json:
-    """Read `TaskStatus`."""
-    out: Json = {}
-    if value := theirs.state:
-        out["state"] = TASK_STATE_WORDS.get(value, value)
-    if theirs.HasField("message"):
-        out["message"] = read_message(theirs.message)
-    if theirs.HasField("timestamp"):
-        out["timestamp"] = values.read_timestamp(theirs.timestamp)
-    return out
-
-
-def write_task_status(ours: Ours) -> bytes:
-    """Write `TaskStatus`."""
-    out: list[bytes] = []
-    if value := ours.get("state"):
-        out.append(_TASK_STATE_1[value])
-    if (value := ours.get("message")) is not None:
-        data = write_message(value)
-        out += _F2[len(data)], data
-    if (value := ours.get("timestamp")) is not None:
-        data = values.write_timestamp(value)
-        out += _F3[len(data)], data
-    return b"".join(out)
 
 
 def read_artifact(theirs: Theirs) -> Json:
