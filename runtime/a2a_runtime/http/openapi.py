@@ -143,10 +143,10 @@ def _adapt_operation(surface: Surface, operation: Json, *, is_public: bool) -> J
 
 def _list_parameters(parameters: Sequence[Json]) -> list[Json]:
     """List the parameters by location. Versions that share a path share its parameters, too: the first of two with one name describes both."""
-    named: dict[object, Json] = {}
+    found: dict[object, Json] = {}
     for each in parameters:
-        named.setdefault((each["in"], each["name"]), each)
-    return sorted(named.values(), key=lambda each: _LOCATIONS.index(each["in"]))
+        found.setdefault((each["in"], each["name"]), each)
+    return sorted(found.values(), key=lambda each: _LOCATIONS.index(each["in"]))
 
 
 def _scheme_name(surface: Surface, scheme: str) -> str:
