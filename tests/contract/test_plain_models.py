@@ -101,6 +101,17 @@ def test_schemas_of_files_folders_and_drafts_meet_in_one_package(tmp_path: Path)
         assert set(schemas.ORDER.schema["$defs"]) == {"Item", "Order", "Unit"}
 
 
+@pytest.mark.parametrize("reference", ["https://e.org/a/inner#name", "inner#name", "/a/inner#/$defs/Y", "https://e.org/a/inner#/$defs/Y"])
+def test_references_begin_at_the_address_around_them(reference: str, tmp_path: Path) -> None:
+    """A schema in another one may be named in full, or relative to the $id around the reference."""
+    inner = {"$id": "inner", "$defs": {"Y": {"$anchor": "name", "type": "string"}}}
+    schema = {"$id": "https://e.org/a/root", "title": "Root", "type": "object", "properties": {"a": {"$ref": reference}}, "$defs": {"Inner": inner}}
+    with imported(tmp_path, {"root.json": schema}) as name:
+        schemas = import_module(f"{name}.schemas")
+        assert schemas.ROOT.read(b'{"a": "x"}').a == "x"
+        assert not schemas.ROOT.validator.is_valid({"a": 1})
+
+
 def test_nested_models_are_checked_once_and_by_themselves(tmp_path: Path) -> None:
     """A model is checked where it stands alone, in another model, and in a model of others."""
     with imported(tmp_path, {"node.json": NODE}) as name:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
-from urllib.parse import unquote, urldefrag
+from urllib.parse import unquote, urldefrag, urljoin
 
 from a2a_gen.problems import Place, Problem
 from a2a_gen.source.documents import Document
@@ -52,6 +52,7 @@ class Library:
         self._root = root
         self._read: dict[str, Document | None] = {} if settings is None else {settings.path: settings}
         self._ids: dict[str, SchemaRef] = {}
+        self._bases: dict[str, dict[str, str]] = {}
         self._nested: dict[str, tuple[str, ...]] = {}
         self.problems: dict[Problem, None] = {}
 
@@ -126,7 +127,7 @@ class Library:
 
     def _by_id(self, name: str, fragment: str, origin: SchemaRef) -> SchemaRef | None:
         """Find a schema by its ``$id``: in the files that were read, then in those beside the referring one."""
-        found = self._ids.get(name)
+        found = self._ids.get(urljoin(self._find_base(origin.file, origin.pointer), name)) or self._ids.get(name)
         if found is None and ("://" in name or name.startswith("urn:")):
             for file in self._beside(origin.file):
                 self.document(file, self.place(origin))
@@ -136,10 +137,18 @@ class Library:
         return SchemaRef(found.file, found.pointer + unquote(fragment) if fragment.startswith("/") else unquote(fragment))
 
     def _index(self, path: str, document: Document | None) -> None:
-        """Remember the ``$id`` of every schema in a file; of two with one, the first that was read counts."""
+        """Remember the ``$id`` of every schema in a file, as it is written and in full; of two with one, the first that was read counts."""
+        bases = self._bases[path] = {}
         for pointer, each in _texts(document.data, "$id") if document else ():
             if not each.startswith("#"):
-                self._ids.setdefault(each.rstrip("#"), SchemaRef(path, pointer))
+                bases[pointer] = urljoin(self._find_base(path, pointer), each)
+                for name in (bases[pointer], each):
+                    self._ids.setdefault(name.rstrip("#"), SchemaRef(path, pointer))
+
+    def _find_base(self, file: str, pointer: str) -> str:
+        """Find the address from which the references of a schema begin: the ``$id`` of the innermost schema around it that has one."""
+        bases = self._bases.get(file, {})
+        return bases[max(around, key=len)] if (around := [each for each in bases if f"{pointer}/".startswith(f"{each}/")]) else ""
 
     def _beside(self, file: str) -> Iterator[str]:
         folder = (self._root / file).parent

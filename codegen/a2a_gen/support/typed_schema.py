@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
+from math import isinf
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -16,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from .field_paths import field_paths
+from .json_types import is_json_array, is_json_object
 
 T = TypeVar("T")
 
@@ -116,6 +120,9 @@ class TypedSchema(Generic[T]):
         try:
             return self._adapter.validate_python(value, by_alias=True, by_name=False)
         except ValidationError as error:
+            large = {each["input"] for each in error.errors() if each["type"] == "int_parsing_size" and isinstance(each["input"], float)}
+            if large:  # integers such as 1e20, which Pydantic takes only as int
+                return self.parse(_write_out(value, large))
             raise SchemaMismatchError(field_paths(error)) from error
 
     def serialize(self, value: T) -> object:
@@ -130,7 +137,9 @@ class TypedSchema(Generic[T]):
     def read(self, text: bytes | str) -> T:
         """Read JSON text, or raise ``SchemaMismatchError``."""
         try:
-            value: object = from_json(text, allow_inf_nan=False)
+            value = parse_json(text)
+        except SchemaMismatchError:
+            raise
         except ValueError as error:
             raise SchemaMismatchError((("", f"not JSON: {error}"),)) from error
         return self.parse(value)
@@ -138,6 +147,41 @@ class TypedSchema(Generic[T]):
     def write(self, value: T) -> bytes:
         """Write a value as JSON text, or raise ``SchemaMismatchError``."""
         return to_json(self.serialize(value))
+
+
+# --- numbers ---
+
+_MAY_OVERFLOW = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")
+
+
+def parse_json(text: bytes | str) -> object:
+    """Parse JSON text, or raise ``ValueError``; a number beyond every float, such as 1e400, is refused and never becomes infinity."""
+    value: object = from_json(text, allow_inf_nan=False)
+    if _MAY_OVERFLOW.search(text.encode() if isinstance(text, str) else text):
+        places = ((_render_path(steps), "the number is too large") for steps in _find_infinite(value, ()))
+        if found := [*islice(places, _MAX_FIELDS)]:
+            raise SchemaMismatchError(found)
+    return value
+
+
+def _find_infinite(value: object, steps: FieldPath) -> Iterator[FieldPath]:
+    if isinstance(value, float) and isinf(value):
+        yield steps
+    elif is_json_object(value):
+        for name, each in value.items():
+            yield from _find_infinite(each, (*steps, name))
+    elif is_json_array(value):
+        for index, each in enumerate(value):
+            yield from _find_infinite(each, (*steps, index))
+
+
+def _write_out(value: object, floats: AbstractSet[float]) -> object:
+    """Replace some floats by equal integers."""
+    if isinstance(value, float):
+        return int(value) if value in floats else value
+    if is_json_object(value):
+        return {name: _write_out(each, floats) for name, each in value.items()}
+    return [_write_out(each, floats) for each in value] if is_json_array(value) else value
 
 
 # --- field errors ---

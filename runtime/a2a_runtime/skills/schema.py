@@ -15,11 +15,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pydantic_core import from_json
-
 from a2a_contract.base import JSON_NULL
 from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_contract.typed_schema import FieldErrors, SchemaMismatchError, SchemaValidator, TypedSchema
+from a2a_contract.typed_schema import FieldErrors, SchemaMismatchError, SchemaValidator, TypedSchema, parse_json
 from a2a_contract.v1_0 import Message, Part
 
 __all__ = [
@@ -74,7 +72,7 @@ def extract_payload(parts: Sequence[Part], validator: SchemaValidator, base_path
 def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:
     """Parse a text as JSON, or keep it if only the text matches."""
     try:
-        value: object = from_json(text, allow_inf_nan=False)
+        value = parse_json(text)
     except ValueError:
         if validator.is_valid(text):
             return text

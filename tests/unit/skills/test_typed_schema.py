@@ -135,3 +135,17 @@ def test_text_needs_no_schema() -> None:
     """A skill without schemas takes and gives any text."""
     assert (TEXT.parse("a"), TEXT.serialize("a"), TEXT.validator.is_text, TEXT.id) == ("a", "a", True, "")
     assert len(TEXT.digest) == 64
+
+
+@pytest.mark.parametrize(("text", "count"), [("1e20", 10**20), ("1e2", 100), ("36893488147419103232", 2**65)])
+def test_integers_may_be_written_with_an_exponent(text: str, count: int) -> None:
+    """An integer of any size is one, however it is written."""
+    assert FORM.read(f'{{"kind": "order", "item": "a", "itemCount": {text}}}').item_count == count
+
+
+@pytest.mark.parametrize("text", ["1e400", "-1E+999", "9" * 400 + ".5"])
+def test_a_number_beyond_every_float_is_refused(text: str) -> None:
+    """It would become infinity, also in free members, which no JSON can say."""
+    with pytest.raises(SchemaMismatchError) as caught:
+        FORM.read(f'{{"kind": "order", "item": "a", "more": [0, {text}]}}'.encode())
+    assert caught.value.fields == (("more[1]", "the number is too large"),)
