@@ -13,7 +13,8 @@ from typing import Self
 
 import jsonschema
 import jsonschema_rs
-from contract.fuzzing import Json, SchemaMaker, as_sent, is_endless
+from contract.fuzzing import Json, SchemaMaker, is_endless
+from contract.sent_documents import as_sent
 from contract.shrinking import shrink
 from peers.environments import environment
 from referencing.exceptions import Unresolvable

@@ -160,7 +160,7 @@ def test_real_schemas_of_every_run(path: str, tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize(("name", "message"), [("sarif-2.1.0", "outside of a class"), ("package", r"name draft-07; write \$id for id")])
 def test_a_schema_for_other_tools_is_refused_with_its_cure(name: str, message: str, tmp_path: Path) -> None:
-    """What the schemas above needed before they could be built is in the messages."""
+    """The messages say how the schemas above were corrected before they could be built."""
     file = find_file(f"{SCHEMASTORE}/{name}.json")
     with pytest.raises(ContractError, match=message), imported(tmp_path, {file.name: file.read_text(encoding="utf-8")}):
         pass

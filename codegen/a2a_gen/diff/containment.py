@@ -181,9 +181,7 @@ class ContainmentOracle:
     def _find_targets(self, side: int, schema: SchemaLocation) -> frozenset[SchemaLocation]:
         """Find the schemas to which one refers directly; definitions inside it refer for themselves."""
         if (side, schema) not in self._targets:
-            own = len(schema.pointer)
-            references = ((inner, text) for inner, text in self._trees[side].iter_references(schema) if "/$defs/" not in inner.pointer[own:])
-            found = (self._trees[side].resolve(*each) for each in references)
+            found = (self._trees[side].resolve(*each) for each in self._trees[side].iter_references(schema, has_definitions=False))
             self._targets[side, schema] = frozenset(each for each in found if each is not None)
         return self._targets[side, schema]
 

@@ -120,9 +120,9 @@ class SchemaTree:
         """Return the root schema of a file."""
         return SchemaLocation(path, "", self.documents[path].data)
 
-    def iter_references(self, schema: SchemaLocation) -> Iterator[tuple[SchemaLocation, str]]:
+    def iter_references(self, schema: SchemaLocation, *, has_definitions: bool = True) -> Iterator[tuple[SchemaLocation, str]]:
         """Iterate over every ``$ref`` in a schema, with the schema that contains it."""
-        for inner in iter_schemas(schema.data):
+        for inner in iter_schemas(schema.data, has_definitions=has_definitions):
             reference = inner.members.get("$ref")
             if isinstance(reference, str):
                 yield SchemaLocation(schema.file, f"{schema.pointer}{inner.pointer}", inner.data), reference

@@ -105,7 +105,7 @@ def build_links(tree: SchemaTree) -> Mapping[Location, frozenset[Location]]:
 def _iter_targets(tree: SchemaTree, schema: SchemaLocation) -> Iterator[Location]:
     for inner, reference in tree.iter_references(schema):
         target = tree.resolve(inner, reference)
-        if target is not None:
+        if target is not None and find_enclosing_definition(tree, inner.location) == schema.location:
             yield find_enclosing_definition(tree, target.location)
 
 

@@ -20,6 +20,7 @@ PROTOCOL_PREFIX = "a2a:"
 """Prefix of a reference to a protocol type, as in ``a2a:v1_0#/$defs/Part``."""
 
 _SCHEMA_KEYWORDS = (
+    "additionalItems",
     "additionalProperties",
     "contains",
     "else",
@@ -31,8 +32,9 @@ _SCHEMA_KEYWORDS = (
     "unevaluatedItems",
     "unevaluatedProperties",
 )
-_SCHEMA_LIST_KEYWORDS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_SCHEMA_MAP_KEYWORDS = ("$defs", "dependentSchemas", "patternProperties", "properties")
+_SCHEMA_LIST_KEYWORDS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+_DEFINITION_KEYWORDS = ("$defs", "definitions")
+_SCHEMA_MAP_KEYWORDS = ("dependencies", "dependentSchemas", "patternProperties", "properties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +51,25 @@ class Schema:
         return self.data if isinstance(self.data, dict) else {}
 
 
-def iter_schemas(root: Json) -> Iterator[Schema]:
-    """Yield a schema and every schema within it, in the order of the text."""
+def iter_schemas(root: Json, *, has_definitions: bool = True) -> Iterator[Schema]:
+    """Yield a schema and every schema within it, in the order of the text; definitions say nothing about a value, unless it refers to them."""
+    maps = (*_SCHEMA_MAP_KEYWORDS, *(_DEFINITION_KEYWORDS if has_definitions else ()))
     waiting = [Schema("", root)]
     while waiting:
         schema = waiting.pop()
         yield schema
-        waiting.extend(reversed(list(_iter_subschemas(schema))))
+        waiting.extend(reversed(list(_iter_subschemas(schema, maps))))
 
 
-def _iter_subschemas(schema: Schema) -> Iterator[Schema]:
+def _iter_subschemas(schema: Schema, maps: tuple[str, ...]) -> Iterator[Schema]:
     for keyword, value in schema.members.items():
         pointer = f"{schema.pointer}/{escape_key(keyword)}"
         if keyword in _SCHEMA_KEYWORDS and isinstance(value, dict | bool):
             yield Schema(pointer, value, keyword)
         elif keyword in _SCHEMA_LIST_KEYWORDS and isinstance(value, list):
             yield from (Schema(f"{pointer}/{index}", each, keyword) for index, each in enumerate(value))
-        elif keyword in _SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
-            yield from (Schema(f"{pointer}/{escape_key(name)}", each, keyword) for name, each in value.items())
+        elif keyword in maps and isinstance(value, dict):
+            yield from (Schema(f"{pointer}/{escape_key(name)}", each, keyword) for name, each in value.items() if not isinstance(each, list))
 
 
 _TYPES_POINTER = "/$defs/"

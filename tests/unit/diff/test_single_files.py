@@ -59,6 +59,24 @@ def test_a_single_file_follows_references_to_its_neighbours(run: Run, tmp_path: 
     assert (code, output.count("error"), "common/item.json" in output) == (1, 1, True)
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"properties": {"item": {"$ref": "#/definitions/item"}}, "definitions": {"item": {"$ref": "common/item.json"}}},
+        {"items": [{"$ref": "common/item.json"}], "additionalItems": False},
+        {"items": [True], "additionalItems": {"$ref": "common/item.json"}},
+        {"dependencies": {"a": {"$ref": "common/item.json"}, "b": ["c"]}},
+    ],
+    ids=["definitions", "a tuple", "additionalItems", "dependencies"],
+)
+def test_references_in_keywords_of_older_drafts_are_followed(run: Run, tmp_path: Path, place: dict[str, object]) -> None:
+    """A change of a neighbour is seen, whatever keyword leads to it."""
+    order = {"$schema": "http://json-schema.org/draft-07/schema#", **place}
+    old, new = (write(tmp_path / name, order=order, common_item={"type": kind}) for name, kind in (("old", "number"), ("new", "integer")))
+    code, output, _ = run("diff", old, new, "--plain", "--role", "read", "--format", "singleline")
+    assert (code, "common/item.json" in output) == (1, True)
+
+
 def test_a_missing_neighbour_is_reported(run: Run, tmp_path: Path) -> None:
     """A reference without a file is an error with its place."""
     order = write(tmp_path, order={"$ref": "gone.json"})
