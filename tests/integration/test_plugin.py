@@ -185,9 +185,9 @@ def test_versions_that_share_paths_share_their_operations() -> None:
     ]
     with TestClient(Litestar(plugins=[plugin(*surfaces)])) as client:
         paths = client.get("/schema/openapi.json").json()["paths"]
-    named = [[(each["in"], each["name"]) for each in paths[f"/{number}/tasks/{{id}}"]["get"]["parameters"]] for number in range(2)]
-    assert ("query", "timelineLength") not in named[0]
-    assert ("query", "timelineLength") in named[1]
+    parameters = [[(each["in"], each["name"]) for each in paths[f"/{number}/tasks/{{id}}"]["get"]["parameters"]] for number in range(2)]
+    assert ("query", "timelineLength") not in parameters[0]
+    assert ("query", "timelineLength") in parameters[1]
     for item in paths.values():
         for operation in item.values():
             found = [(each["in"], each["name"]) for each in operation.get("parameters", [])]
