@@ -35,6 +35,7 @@ from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 from a2a_runtime.http.catalog import build_catalog_route
 from a2a_runtime.http.dispatcher import Backend, Dispatcher
 from a2a_runtime.http.endpoints import SurfaceEndpoints
+from a2a_runtime.http.exact_paths import find_exact_paths, install_shortcut
 from a2a_runtime.http.health import HealthCheck, ProcessHealth, register_health_routes
 from a2a_runtime.http.host_routes import adapt_routes
 from a2a_runtime.http.mounting import (
@@ -108,7 +109,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self.runtime: AgentRuntime | None = None
         """Runtime of the surfaces, while the app runs."""
         self.exact_paths: dict[str, ASGIApp] = {}
-        """Endpoints that may be called past the router, see ``ExactPathRouter``."""
+        """Endpoints that may be called past the router while the app runs, see ``http.exact_paths``."""
         self.skill_listeners: list[Callable[[], None]] = []
         """Called after the skills have changed."""
         self.explorer_token = ""
@@ -150,7 +151,6 @@ class A2APlugin(InitPlugin, CLIPlugin):
         landing = None if self.has_host else LandingPage(lambda: self.surfaces, has_explorer=self.settings.explorer)
         for each in self._endpoints:
             handlers.extend(build_controllers(each))
-            self.exact_paths.update(each.by_exact_path())
             each.jsonrpc.landing = None if each.dispatcher.surface.path else landing
         unrouted = UnroutedRequestHandler(lambda: [each.dispatcher for each in self._endpoints], app_config.exception_handlers, landing)
         app_config.exception_handlers.update(dict.fromkeys(map(int, UnroutedRequestHandler.STATUSES), unrouted))
@@ -171,6 +171,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
     @asynccontextmanager
     async def _lifespan(self, app: Litestar) -> AsyncGenerator[None, None]:
         adapt_routes(app)
+        if self.has_host:
+            install_shortcut(app, self.exact_paths)
         register_health_routes(app, self._list_health_checks())
         self._register_metrics(app)
         async with AgentRuntime(self.surfaces, self._store, self.settings, keys=self._keys) as runtime:
@@ -188,12 +190,18 @@ class A2APlugin(InitPlugin, CLIPlugin):
                         await self._open_port(each.dispatcher)
                     await self._join_mesh()
                     self._health.find_faults = runtime.find_faults
+                    self._find_exact_paths(app)
                     yield
             finally:
                 self._has_heartbeat = False
+                self.exact_paths.clear()
                 self.runtime = self._app = self._health.find_faults = None
                 for each in self._endpoints:
                     each.dispatcher.stop()
+
+    def _find_exact_paths(self, app: Litestar) -> None:
+        self.exact_paths.clear()
+        self.exact_paths.update(find_exact_paths(app, self._endpoints))
 
     def _list_health_checks(self) -> Mapping[str, HealthCheck]:
         health, prefix = self._health, self.settings.health_path
@@ -246,7 +254,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
             self.surfaces, self._endpoints = (*self.surfaces, surface), [*self._endpoints, endpoints]
             register_routes(app, endpoints)
             adapt_routes(app)
-            self.exact_paths.update(endpoints.by_exact_path())
+            self._find_exact_paths(app)
             self._announce_skills()
             await self._join_mesh()
         return surface
@@ -262,9 +270,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
             surface = endpoints.dispatcher.surface
             self.surfaces = tuple(each for each in self.surfaces if each is not surface)
             self._endpoints = [each for each in self._endpoints if each is not endpoints]
-            for exact_path in endpoints.by_exact_path():
-                self.exact_paths.pop(exact_path, None)
             unregister_routes(app, endpoints)
+            self._find_exact_paths(app)
             self._announce_skills()
             closing = asyncio.create_task(self._close_port(surface))
             try:

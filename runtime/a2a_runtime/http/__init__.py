@@ -1,6 +1,7 @@
 """HTTP: everything between an ASGI server and the service.
 
-middleware         CORS, origin policy, HSTS; ExactPathRouter, a short way past Litestar's router
+middleware         CORS, origin policy, HSTS
+exact_paths        a short way past Litestar's router, where nothing of a host would run
 mounting           controllers in a Litestar app, path checks, requests without a route
   │
 endpoints          all endpoints of a surface: cards, and

@@ -50,10 +50,8 @@ class SurfaceEndpoints:
         return self._card_endpoints[route.path]
 
     def by_exact_path(self) -> Mapping[str, ASGIApp]:
-        """Map the paths without parameters whose endpoints respond to every HTTP method and to WebSockets; none if the router has to do more."""
-        path, routes = self.dispatcher.surface.path, self.dispatcher.surface.routes
-        if routes.guards or routes.middleware:
-            return {}
+        """Map the paths without parameters whose endpoints respond to every HTTP method and to WebSockets."""
+        path = self.dispatcher.surface.path
         srs = {path + each: SrsCardEndpoint(self.dispatcher) for each in PATHS} if self.dispatcher.surface.srs_forms else {}
         return {path or "/": self.jsonrpc, **{path + card: endpoint for card, endpoint in self._card_endpoints.items()}, **srs}
 

@@ -1,4 +1,4 @@
-"""Around the router: CORS, the origin policy of browsers, HSTS, and a shortcut past the router.
+"""Around the router: CORS, the origin policy of browsers, and HSTS.
 
 By default a browser may call an agent from its own pages only, and over plain HTTP too:
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from litestar.config.cors import CORSConfig
@@ -110,20 +110,3 @@ class HstsMiddleware:
             await send(message)
 
         await self._app(scope, receive, send_with_header)
-
-
-class ExactPathRouter:
-    """Shortcut to the JSON-RPC endpoints and the cards of surfaces, for an app without middleware and guards.
-
-    Litestar looks a path up, copies the scope, keeps a state for it and prepares to turn exceptions into responses. These endpoints use none of that,
-    and it was an eighth of the cost of a message in the process.
-    """
-
-    def __init__(self, router: ASGIApp, endpoints: Mapping[str, ASGIApp]) -> None:
-        self._router, self._endpoints = router, endpoints
-
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Call the endpoint of exactly this path, or else the router, which also knows other spellings of a path."""
-        path = scope["path"]
-        app = self._endpoints[path] if path in self._endpoints and not scope.get("root_path") else self._router
-        return app(scope, receive, send)

@@ -89,7 +89,7 @@ def build_controllers(endpoints: SurfaceEndpoints) -> list[type[AgentController]
     ]
     controllers = [kind.at(surface.path or "/", endpoints) for kind in kinds]
     for controller in controllers:
-        controller.exception_handlers = {Exception: lambda request, error: protocol_response(dispatcher, request, error)}
+        controller.exception_handlers = {Exception: ProtocolErrorHandler(dispatcher)}
         apply_route_options(controller, surface)
     return controllers
 
@@ -171,6 +171,17 @@ def _blank_parameters(*parts: str) -> str:
     return "/" + "/".join(_PARAMETER.sub("{}", piece) for piece in pieces)
 
 
+class ProtocolErrorHandler:
+    """Exception handler of the routes of a surface."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+
+    def __call__(self, request: AnyRequest, error: Exception) -> Response[bytes]:
+        """Respond in the dialect of the surface."""
+        return protocol_response(self._dispatcher, request, error)
+
+
 def protocol_response(dispatcher: Dispatcher, request: AnyRequest, error: Exception) -> Response[bytes]:
     """Build an error response in the dialect of a surface."""
     scope = request.scope
@@ -229,6 +240,11 @@ class UnroutedRequestHandler:
         self._get_dispatchers, self._landing = get_dispatchers, landing
         self._host_handlers = dict(host_handlers)
 
+    @property
+    def has_host_handlers(self) -> bool:
+        """True if the host has exception handlers, of these statuses or others."""
+        return any(is_host_handler(each) for each in self._host_handlers.values())
+
     def __call__(self, request: AnyRequest, error: Exception) -> Response[Any]:
         """Respond as the surface whose path the request is below, or leave it to the host."""
         if self._landing is not None and (page := self._find_landing_page(request)) is not None:
@@ -258,6 +274,13 @@ class UnroutedRequestHandler:
                 is_own = not isinstance(error, MethodNotAllowedException) or allowed_methods_at(dispatcher.surface, path)
                 return dispatcher if is_own else None
         return None
+
+
+def is_host_handler(handler: object) -> bool:
+    """Tell whether an exception handler is neither one of ours nor the one that every app of Litestar has, for exceptions of Starlette."""
+    if isinstance(handler, UnroutedRequestHandler):
+        return handler.has_host_handlers
+    return not isinstance(handler, ProtocolErrorHandler) and not str(handler.__module__).startswith("litestar.middleware._internal")
 
 
 def _select_handler(error: Exception, handlers: ExceptionHandlersMap) -> Callable[[AnyRequest, Any], Response[Any]] | None:
