@@ -45,9 +45,11 @@ class OperatorSettings:
     max_conversation_messages: int = 100
     """Messages of a conversation that are kept longer than their tasks, the newest."""
     memory_max_tasks: int = 100000
-    """Tasks in a memory store, and conversations that outlive theirs; then the task that ended first is deleted."""
+    """Tasks in a memory store, and conversations that outlive theirs; then the task that ended first is deleted, and its conversation with its
+    last task.
+    """
     memory_max_bytes: int = 1000000000
-    """Bytes of content in a memory store; then the tasks that ended first are deleted."""
+    """Bytes of content in a memory store; then the tasks that ended first are deleted, then conversations."""
     max_caller_streams: int = 0
     """Open streams of one caller in one process, on each surface; 0: as many as the limits of the surface allow."""
     max_caller_open_tasks: int = 0

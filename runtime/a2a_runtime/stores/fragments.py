@@ -34,6 +34,7 @@ _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=
 _NO_FACTS = (None, None, None)
 _ID_FIELDS, _ALL_PARTS = {"message_id", "context_id", "task_id"}, {"parts": {"__all__"}}
 _EMPTY_PARTS = b'"parts":[]'
+_TIMESTAMP = b',"timestamp":'
 _STATUS_PREFIXES = {state: f'{{"state":"{state}"'.encode() for state in State}  # the value of a state is its canonical name
 
 
@@ -92,7 +93,12 @@ def encode_message(message: Message, ids: TaskIds) -> bytes:
 def encode_status(state: State, at: int, message: bytes | None) -> bytes:
     """Encode a status."""
     text = b"" if message is None else b',"message":' + message
-    return b'%b%b,"timestamp":"%b"}' % (_STATUS_PREFIXES[state], text, to_rfc3339(at).encode())
+    return b'%b%b%b"%b"}' % (_STATUS_PREFIXES[state], text, _TIMESTAMP, to_rfc3339(at).encode())
+
+
+def is_plain_status(state: State, status: bytes) -> bool:
+    """Tell whether a status consists of a state and a time."""
+    return status.startswith(_TIMESTAMP, len(_STATUS_PREFIXES[state]))
 
 
 def encode_chunk(artifact: Artifact) -> Chunk:

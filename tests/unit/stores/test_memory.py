@@ -17,10 +17,12 @@ from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,
     append_artifact,
+    build_message,
     build_new_task,
     create_task,
     end_task,
     get_artifact_texts,
+    load_task,
     replace_artifact,
 )
 
@@ -48,6 +50,35 @@ async def test_a_full_store_deletes_the_task_that_ended_first() -> None:
     page = await store.list_tasks(SCOPE, TaskQuery())
     assert {task.key for task in page.tasks} == {tasks[0].key, tasks[2].key, new.key}
     assert sorted(str(each.parts[0].text) for each in await store.load_conversation(SCOPE, "c-1")) == ["0", "1", "2", "new"]
+
+
+async def test_a_full_store_deletes_a_conversation_with_its_last_task() -> None:
+    """Its messages and data go with the task that ended first; a conversation that has another task keeps all of them."""
+    store = small_store()
+    for context_id in ("c-1", "c-2", "c-2"):
+        await end_task(store, await create_task(store, build_new_task(context_id=context_id)))
+    for context_id in ("c-1", "c-2"):
+        await store.update_context(SCOPE, context_id, {"n": 1})
+    for context_id, messages, data in (("c-1", 0, None), ("c-2", 2, {"n": 1}), ("c-2", 0, None)):
+        await create_task(store, build_new_task(context_id="c-3"))
+        assert len(await store.load_conversation(SCOPE, context_id)) == messages
+        assert await store.load_context(SCOPE, context_id) == data
+
+
+async def test_a_task_is_read_the_same_after_its_log_is_dropped() -> None:
+    """Also one whose status has a message, and one that is changed later; the ids need escapes."""
+    store = small_store()
+    task = await create_task(store, build_new_task(context_id='a "c\u00e9"'))
+    said = await create_task(store, build_new_task())
+    await end_task(store, task)
+    await store.update_task(SCOPE, said.key, TaskChange(state=State.COMPLETED, status_message=build_message("done")))
+    before = [(await load_task(store, each)).task.json for each in (task, said)]
+    await end_task(store, await create_task(store))
+    with pytest.raises(EventsGoneError):
+        await store.read_events(said.key, 0)
+    assert [(await load_task(store, each)).task.json for each in (task, said)] == before
+    await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("late", "x")]))
+    assert get_artifact_texts(await load_task(store, task)) == {"late": ["x"]}
 
 
 async def test_a_full_store_keeps_unfinished_and_undelivered_tasks() -> None:
@@ -114,7 +145,7 @@ async def test_the_cleanup_checks_many_conversations_in_turn() -> None:
     left: list[int] = []
     while await store.delete_expired():
         left.append(len(store._conversations))
-    assert left == [3_000, 1_000]
+    assert left == [4_000, 3_000, 2_000, 1_000]
     assert not store._conversations
 
 

@@ -40,7 +40,8 @@ class MemoryTask:
     ``position`` is the number of its last change of state among those of all tasks: negative if a newer task has its wire id, 0 if it was deleted.
 
     The artifacts of a living task are lists of chunks, which are cheap to append to. When it ends they are packed into one byte string each: tuples
-    of plain values, which the garbage collector soon stops to track.
+    of plain values, which the garbage collector soon stops to track. With its log go the ids and the status as JSON, which are written again when the
+    task is read: that takes a microsecond, and they took a quarter of a kilobyte.
     """
 
     scope: TaskScope
@@ -94,6 +95,16 @@ class MemoryTask:
             self.artifacts = packed
         return packed
 
+    def drop_log(self) -> None:
+        """Drop the events, and what can be written again."""
+        self.events, self.log_bytes, self.ids = None, 0, b""
+        if fragments.is_plain_status(self.state, self.status):
+            self.status = b""
+
+    def encode_ids(self) -> bytes:
+        """Write the ids again, as they stand in the task and its events."""
+        return fragments.encode_ids(self.wire_id, self.context_id).joined
+
     def clear(self) -> None:
         """Release the content."""
         self.history, self.artifacts, self.events = (), (), None
@@ -102,7 +113,8 @@ class MemoryTask:
         """Return the task as it is now."""
         first = 0 if history_length is None else max(0, len(self.history) - history_length)
         history = [body for _, body in self.history[first:]]
-        parts = TaskFragments(self.status, self.pack_artifacts() if include_artifacts else (), history, self.metadata)
+        status = self.status or fragments.encode_status(self.state, self.status_at, None)
+        parts = TaskFragments(status, self.pack_artifacts() if include_artifacts else (), history, self.metadata)
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,
@@ -117,7 +129,7 @@ class MemoryTask:
             process=self.process,
             cancel_requested=self.cancel_requested,
             updated_at=to_datetime(self.status_at),
-            task=Encoded.raw(Task, fragments.encode_task(self.ids, parts)),
+            task=Encoded.raw(Task, fragments.encode_task(self.ids or self.encode_ids(), parts)),
             hidden_skills=self.hidden_skills,
         )
 
@@ -181,7 +193,7 @@ class ScopeIndex:
     def __init__(self, scope: TaskScope) -> None:
         self.scope = scope
         self.by_wire_id: dict[str, MemoryTask] = {}
-        self.by_context: defaultdict[str, list[MemoryTask]] = defaultdict(list)  # oldest first
+        self.by_context: dict[str, MemoryTask | list[MemoryTask]] = {}  # oldest first; most conversations have one task, and a list takes 88 bytes
         self.by_state: defaultdict[State, Timeline] = defaultdict(Timeline)
 
     def count(self, state: State | None) -> int:
@@ -229,7 +241,8 @@ class TaskIndex:
     def find_in_context(self, scope: TaskScope, context_id: str) -> Sequence[MemoryTask]:
         """Find the tasks of a conversation, oldest first."""
         index = self.scopes.get(scope)
-        return () if index is None else tuple(index.by_context.get(context_id, ()))
+        found = None if index is None else index.by_context.get(context_id)
+        return () if found is None else (found,) if isinstance(found, MemoryTask) else tuple(found)
 
     def add(self, task: MemoryTask, at: int) -> None:
         """Add a new task; an older one with its wire id is found only by its key from now on."""
@@ -243,7 +256,11 @@ class TaskIndex:
             previous.position = -previous.position
         self.tasks[task.key] = task
         index.by_wire_id[task.wire_id] = task
-        index.by_context[task.context_id].append(task)
+        others = index.by_context.setdefault(task.context_id, task)
+        if isinstance(others, list):
+            others.append(task)
+        elif others is not task:
+            index.by_context[task.context_id] = [others, task]
         self.active[task.key] = task
         self._append(index, task, at)
 
@@ -272,7 +289,7 @@ class TaskIndex:
             if len(self._logs) > self._max_finished_logs:
                 dropped = self._logs.popleft()
                 self.size_bytes -= dropped.log_bytes
-                dropped.events, dropped.log_bytes = None, 0
+                dropped.drop_log()
 
     def _append(self, index: ScopeIndex, task: MemoryTask, at: int) -> None:
         self._last_position += 1
@@ -286,8 +303,10 @@ class TaskIndex:
         self.active.pop(task.key, None)
         if index.by_wire_id.get(task.wire_id) is task:
             del index.by_wire_id[task.wire_id]
-        index.by_context[task.context_id].remove(task)
-        if not index.by_context[task.context_id]:
+        others = index.by_context[task.context_id]
+        if isinstance(others, list):
+            others.remove(task)
+        if others is task or not others:
             del index.by_context[task.context_id]
         if task.position > 0:
             index.by_state[task.state].mark_stale()

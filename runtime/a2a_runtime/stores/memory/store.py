@@ -17,8 +17,8 @@ from a2a_runtime.stores.memory.state import Conversation, PushQueue, message_tim
 from a2a_runtime.stores.memory.tasks import MemoryTasks
 from a2a_runtime.stores.models import ClaimedRun, Delivery, PushFailure, RenewedLease, StoredTask
 
-_MAX_CHECKED_CONVERSATIONS = 2_000
-"""Conversations that one call checks for expired messages: a few milliseconds."""
+_MAX_CHECKED_CONVERSATIONS = 1_000
+"""Conversations that one call checks for expired messages: two milliseconds."""
 
 
 class MemoryStore(MemoryTasks):

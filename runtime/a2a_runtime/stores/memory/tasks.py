@@ -97,7 +97,7 @@ class MemoryTasks(MemoryBase):
             return ChangeResult(task.version, task.state, (), is_new=False)
         changes.check_change(TaskHead(task.state, task.version, task.epoch, task.process, task.status_at), change)
         at = self._index.now_millis()
-        rows = changes.build_change_rows(change, task.ids, at)
+        rows = changes.build_change_rows(change, task.ids or task.encode_ids(), at)
         metadata = fragments.merge_object(task.metadata, change.metadata) if change.metadata else task.metadata
         return PlannedChange(task, change, rows, metadata, at)
 
@@ -207,11 +207,16 @@ class MemoryTasks(MemoryBase):
             raise TaskIdInUseError(details={"task_id": wire_id})
 
     def _evict_oldest(self) -> bool:
-        """Delete the task that ended first; return false if there is none."""
+        """Delete the task that ended first, its conversation too if it has no other task; return false if there is none."""
         oldest = self._index.pop_ended(None, self._is_delivered)
-        if oldest is not None:
+        if oldest is None:
+            return False
+        if len(self._index.find_in_context(oldest.scope, oldest.context_id)) > 1:
             self._expire(oldest)
-        return oldest is not None
+        else:
+            self._delete(oldest)
+            self._drop_conversation((oldest.scope, oldest.context_id))
+        return True
 
     def _evict_bytes(self) -> bool:
         """Delete tasks that have ended, then conversations, until the content is small enough; return false if it stays too large."""
