@@ -306,7 +306,7 @@ class Dispatcher:
         if request.scope["method"] == "GET":
             headers.append(_NO_STORE)
         body = _EMPTY_RESULTS[request.binding] if binding.serialize is None else binding.serialize(result)
-        return await send_response(request, invocation.prefix + body + invocation.suffix, request.response_media_type(), headers=headers)
+        return await send_response(request, b"".join((invocation.prefix, body, invocation.suffix)), request.response_media_type(), headers=headers)
 
     async def _serve_stream(self, request: HttpRequest, invocation: Invocation, headers: list[Header]) -> None:
         serialize, prefix, suffix = invocation.binding.serialize, invocation.prefix, invocation.suffix
