@@ -16,6 +16,7 @@ import jsonschema_rs
 from contract.fuzzing import Json, SchemaMaker, is_endless
 from contract.sent_documents import as_sent
 from contract.shrinking import shrink
+from contract.spellings import SPELLINGS, Spelling
 from peers.environments import environment
 from referencing.exceptions import Unresolvable
 
@@ -132,23 +133,37 @@ def try_pairs(seed: int, count: int, *, ajv: Ajv | None) -> Outcome:
         if is_endless(old) or is_endless(new):
             outcome.count["endless schemas"] += 1
             continue
-        _try_pair(outcome, maker, (old, new), ajv if index % _PAIRS_PER_AJV == 0 else None, is_refactoring=is_refactoring)
+        report = _compare_spelled(outcome, (old, new), SPELLINGS[index // 6 % len(SPELLINGS)])
+        if report is not None:
+            _judge_pair(outcome, maker, (old, new), report, ajv if index % _PAIRS_PER_AJV == 0 else None, is_refactoring=is_refactoring)
     return outcome
 
 
-def _try_pair(outcome: Outcome, maker: SchemaMaker, pair: tuple[dict[str, Json], dict[str, Json]], ajv: Ajv | None, *, is_refactoring: bool) -> None:
-    old, new = pair
+def _compare_spelled(outcome: Outcome, pair: tuple[dict[str, Json], dict[str, Json]], spell: Spelling) -> Report | None:
+    """Compare a pair in one way to write it, or as one file where that way does not exist."""
+    sides = [spell(schema) for schema in pair]
+    spelled = [side for side in sides if side is not None]
     try:
-        report = compare_reading(old, new)
+        if len(spelled) == len(pair):
+            outcome.count[spell.__name__] += 1
+            return compare(spelled[0], spelled[1], CompareOptions("BACKWARD", frozenset({Usage.READ})))
+        return compare_reading(*pair)
     except GeneratorError:
         outcome.count["refused as too large"] += 1
-        return
+        return None
+
+
+def _judge_pair(
+    outcome: Outcome, maker: SchemaMaker, pair: tuple[dict[str, Json], dict[str, Json]], report: Report, ajv: Ajv | None, *, is_refactoring: bool
+) -> None:
+    old, new = pair
     verdict = get_verdict(report)
     outcome.count[f"{'equal' if is_refactoring else 'changed'}: {verdict}"] += 1
     if verdict == "error":
         if is_refactoring:
             outcome.false_errors.append(pair)
-        witnesses = [witness.document for finding in report.findings for witness in finding.witnesses if not witness.definition]
+        of_root = [finding for finding in report.findings if finding.new.file.endswith("schema.json")]
+        witnesses = [witness.document for finding in of_root for witness in finding.witnesses if not witness.definition]
         outcome.unconfirmed += [(old, new, each) for each in witnesses[:1] if is_valid(new, each) or not is_valid(old, each)]
         return
     documents = maker.make_documents(pair, _DOCUMENTS)
