@@ -84,6 +84,7 @@ class StoreOptions:
     max_tasks: int = 100_000  # tasks in a memory store, and conversations that outlive theirs
     max_bytes: int = 1_000_000_000  # of content in a memory store
     max_finished_logs: int = 1_000  # logs of finished tasks in a memory store
+    max_finished_log_bytes: int = 32_000_000  # of all these logs; one is kept in any case
     sqlite_synchronous: str = "full"  # or "normal": a commit of a SQLite file does not wait for the disk
     direct_address: str | None = None  # of the Postgres server itself, where the address of the store is that of a pooler
     fail_point: FailPoint = no_fault  # called at named points of a write, for fault tests

@@ -158,6 +158,20 @@ async def test_conversations_are_limited() -> None:
     assert [await store.load_context(SCOPE, f"c-{n}") for n in range(5)] == [{"n": 0}, None, None, {"n": 3}, {"n": 4}]
 
 
+async def test_finished_logs_are_limited_by_their_bytes() -> None:
+    """The oldest ones go first, and the newest one stays, whatever its size; the tasks stay whole."""
+    store = MemoryStore(StoreOptions(clock=FakeClock(), max_finished_log_bytes=50_000))
+    tasks = [await create_task(store, build_new_task(text="x" * size)) for size in (20_000, 20_000, 20_000, 90_000)]
+    has_log: list[list[bool]] = []
+    for task in tasks:
+        await end_task(store, task)
+        has_log.append([store._index.tasks[each.key].events is not None for each in tasks])
+    assert has_log == [[True] * 4, [True] * 4, [False, True, True, True], [False, False, False, True]]
+    assert [len((await load_task(store, each)).task.json) > 20_000 for each in tasks] == [True] * 4
+    await store.delete_scope(SCOPE)
+    assert _count_bytes(store) == 0
+
+
 async def test_finished_logs_are_limited() -> None:
     """A late reader gets ``EventsGoneError``, unless it has read all events."""
     store = small_store()

@@ -209,7 +209,7 @@ class ScopeIndex:
 class TaskIndex:
     """The tasks of all scopes."""
 
-    def __init__(self, clock: Clock, *, max_finished_logs: int, dialects: Iterable[str] = ()) -> None:
+    def __init__(self, clock: Clock, *, max_finished_logs: int, max_finished_log_bytes: int, dialects: Iterable[str] = ()) -> None:
         self.tasks: dict[str, MemoryTask] = {}
         self.scopes: dict[TaskScope, ScopeIndex] = {}
         self.active: dict[str, MemoryTask] = {}
@@ -217,8 +217,10 @@ class TaskIndex:
         self._ended: deque[MemoryTask] = deque()
         self._ended_of_dialects: dict[str, deque[MemoryTask]] = {dialect: deque() for dialect in dialects}
         """The same tasks again, of dialects that are kept for a shorter time."""
-        self._logs: deque[MemoryTask] = deque()
-        self._max_finished_logs = max_finished_logs
+        self._logs: deque[tuple[MemoryTask, int]] = deque()
+        """Finished tasks whose events are kept, each with their bytes at its end."""
+        self._logs_bytes = 0
+        self._max_finished_logs, self._max_finished_log_bytes = max_finished_logs, max_finished_log_bytes
         self._clock = clock
         self._now, self._last_position, self._last_key = 0, 0, randbits(_KEY_BITS)
 
@@ -285,11 +287,16 @@ class TaskIndex:
             self.active.pop(task.key, None)
         if state in lifecycle.TERMINAL:
             self._append_ended(task)
-            self._logs.append(task)
-            if len(self._logs) > self._max_finished_logs:
-                dropped = self._logs.popleft()
-                self.size_bytes -= dropped.log_bytes
-                dropped.drop_log()
+            self._logs.append((task, task.log_bytes))
+            self._logs_bytes += task.log_bytes
+            while len(self._logs) > self._max_finished_logs or (self._logs_bytes > self._max_finished_log_bytes and len(self._logs) > 1):
+                self._drop_oldest_log()
+
+    def _drop_oldest_log(self) -> None:
+        task, size_bytes = self._logs.popleft()
+        self._logs_bytes -= size_bytes
+        self.size_bytes -= task.log_bytes
+        task.drop_log()
 
     def _append(self, index: ScopeIndex, task: MemoryTask, at: int) -> None:
         self._last_position += 1

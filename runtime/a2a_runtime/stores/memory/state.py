@@ -57,7 +57,12 @@ class MemoryBase:
         self._options = options
         self._clock = options.clock
         self._ids = IdGenerator(options.clock)
-        self._index = TaskIndex(options.clock, max_finished_logs=options.max_finished_logs, dialects=options.dialect_retention_seconds)
+        self._index = TaskIndex(
+            options.clock,
+            max_finished_logs=options.max_finished_logs,
+            max_finished_log_bytes=options.max_finished_log_bytes,
+            dialects=options.dialect_retention_seconds,
+        )
         self._idempotency_keys: dict[ScopedKey, tuple[MemoryTask, bytes]] = {}
         self._idempotency_keys_by_task: dict[str, list[ScopedKey]] = {}
         self._records: dict[str, dict[tuple[RecordKind, str], ReplayRecord]] = {}
