@@ -23,7 +23,7 @@ from urllib.parse import quote, urldefrag, urljoin
 import jsonschema_rs
 
 from a2a_gen.diff.member_names import MemberNames, as_list, as_table, descend, is_vacuous
-from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_annotation
+from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, find_identity, is_annotation
 from a2a_gen.diff.value_set import find_tag_values
 from a2a_gen.source.json_text import Json
 
@@ -263,9 +263,7 @@ def build_scoped(tree: SchemaTree, schemas: Sequence[SchemaLocation]) -> tuple[d
 
 def _find_address(tree: SchemaTree, path: str) -> str:
     base = f"http://a2a-gen.invalid/{quote(path)}"
-    data = tree.documents[path].data
-    identity = data.get("$id") if isinstance(data, dict) else None
-    return urldefrag(urljoin(base, identity)).url if isinstance(identity, str) else base
+    return urldefrag(urljoin(base, find_identity(tree.documents[path].data))).url
 
 
 def _define_atoms(names: Iterable[str]) -> dict[str, Json]:

@@ -106,8 +106,7 @@ class SchemaTree:
         """The files by their ``$id``."""
         found: dict[str, str] = {}
         for path, document in self.documents.items():
-            identity = document.data.get("$id") if isinstance(document.data, dict) else None
-            if isinstance(identity, str):
+            if identity := find_identity(document.data):
                 found[urldefrag(identity).url] = path
         return found
 
@@ -166,9 +165,7 @@ class SchemaTree:
     def _resolve_file(self, file: str, address: str) -> str | None:
         if not address:
             return file
-        data = self.documents[file].data
-        base = data.get("$id") if isinstance(data, dict) else None
-        known = self.paths_by_id.get(urljoin(base, address) if isinstance(base, str) else address)
+        known = self.paths_by_id.get(urljoin(find_identity(self.documents[file].data), address))
         path = posixpath.normpath(posixpath.join(posixpath.dirname(file), unquote(address)))
         return known or (path if path in self.documents else None)
 
@@ -187,6 +184,14 @@ class SchemaTree:
         document = self.documents.get(file) or self.other_documents.get(file)
         line = 1 if document is None else document.place_at(pointer).line
         return Place(posixpath.join(self.display_prefix, file) if self.display_prefix else file, line, pointer)
+
+
+def find_identity(data: Json) -> str:
+    """Find the address of a file: its ``$id``, which draft-04 calls ``id``; an empty string without one."""
+    members = data if isinstance(data, dict) else {}
+    is_old = any(draft in str(members.get("$schema")) for draft in ("draft-03", "draft-04"))
+    identity = members.get("id" if is_old else "$id")
+    return identity if isinstance(identity, str) else ""
 
 
 def _is_external(reference: str) -> bool:

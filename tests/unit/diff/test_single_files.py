@@ -66,8 +66,14 @@ def test_a_single_file_follows_references_to_its_neighbours(run: Run, tmp_path: 
         {"items": [{"$ref": "common/item.json"}], "additionalItems": False},
         {"items": [True], "additionalItems": {"$ref": "common/item.json"}},
         {"dependencies": {"a": {"$ref": "common/item.json"}, "b": ["c"]}},
+        {
+            "$schema": "http://json-schema.org/draft-04/schema#",
+            "id": "https://e.org/a#",
+            "items": {"$ref": "https://e.org/a#/definitions/item"},
+            "definitions": {"item": {"$ref": "common/item.json"}},
+        },
     ],
-    ids=["definitions", "a tuple", "additionalItems", "dependencies"],
+    ids=["definitions", "a tuple", "additionalItems", "dependencies", "the id of draft-04"],
 )
 def test_references_in_keywords_of_older_drafts_are_followed(run: Run, tmp_path: Path, place: dict[str, object]) -> None:
     """A change of a neighbour is seen, whatever keyword leads to it."""
