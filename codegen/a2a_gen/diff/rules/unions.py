@@ -68,10 +68,19 @@ def _find_by_key(
 def _find_replaceable(
     old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices, is_covered: IsCovered
 ) -> Iterator[tuple[int, int]]:
-    for index in list(left) if len(left) * len(right) <= _MAX_TRIALS else ():
-        other = next((each for each in right if is_covered(old[index], new[each], Effect.BOTH)), None)
-        if other is not None:
-            yield index, other
+    """Find alternatives that can replace each other; one that says mostly the same is preferred, although it may have changed."""
+    if len(left) * len(right) > _MAX_TRIALS:
+        return
+    features = {other: _list_features(new[other]) for other in right}
+    for index in list(left):
+        own = _list_features(old[index])
+        scores = {other: _compute_likeness(own, features[other]) for other in right}
+        for other in sorted(right, key=lambda each: -scores[each]):
+            if is_covered(old[index], new[other], Effect.BOTH):
+                yield index, other
+                break
+            if scores[other] >= _LIKE:
+                break
 
 
 def _find_like(old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices) -> Iterator[tuple[int, int]]:
@@ -80,7 +89,7 @@ def _find_like(old: Sequence[Alternative], new: Sequence[Alternative], left: _In
     if len(ends[0]) * len(ends[1]) > _MAX_COMPARED:
         return
     scores = [
-        (len(one & two) / len(one | two), index, other)
+        (_compute_likeness(one, two), index, other)
         for index, one in ends[0].items()
         for other, two in ends[1].items()
         if one and two and not (old[index].node.name and new[other].node.name)
@@ -88,6 +97,10 @@ def _find_like(old: Sequence[Alternative], new: Sequence[Alternative], left: _In
     for score, index, other in sorted(scores, key=lambda each: (-each[0], *each[1:])):
         if score >= _LIKE and index in left and other in right:
             yield index, other
+
+
+def _compute_likeness(one: frozenset[str], two: frozenset[str]) -> float:
+    return len(one & two) / len(one | two) if one and two else 0
 
 
 def _list_features(alternative: Alternative) -> frozenset[str]:
