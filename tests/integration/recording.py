@@ -24,6 +24,7 @@ import httpx
 import pytest
 from litestar import Litestar
 
+from a2a_runtime.ids import IdGenerator
 from a2a_runtime.testing.asgi_transport import run_app
 
 FOLDER_NAME = "recordings"
@@ -73,6 +74,7 @@ def fixed_inputs(name: str) -> Iterator[FixedTime]:
         patch.setattr(time, "time_ns", clock)
         patch.setattr(os, "urandom", random_bytes)
         patch.setattr(random, "_urandom", random_bytes)  # the same for the module ``secrets``
+        patch.setattr(IdGenerator, "_pool", ((number >> 2,) for number in numbers))  # read many at a time otherwise
         yield clock
 
 
