@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote
 
 from a2a_gen.problems import Place, Problem
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json, ParseProblem, escape_key, parse, unescape_key
-from a2a_gen.source.references import PROTOCOL_PREFIX
+from a2a_gen.source.references import PROTOCOL_PREFIX, join_address, split_fragment
 
 YAML = frozenset({".yaml", ".yml"})
 _SUFFIXES = (".json", ".yaml", ".yml")
@@ -83,7 +83,7 @@ class Library:
     def resolve(self, text: str, origin: SchemaRef) -> SchemaRef | None:
         """Resolve a reference found at a place; record a problem and return ``None`` when it does not resolve."""
         place = self.place(origin)
-        name, fragment = urldefrag(text)
+        name, fragment = split_fragment(text)
         target = self._by_id(name, fragment, origin) if name else None
         if target is None:
             if "://" in name or name.startswith("urn:"):
@@ -127,7 +127,7 @@ class Library:
 
     def _by_id(self, name: str, fragment: str, origin: SchemaRef) -> SchemaRef | None:
         """Find a schema by its ``$id``: in the files that were read, then in those beside the referring one."""
-        found = self._ids.get(urljoin(self._find_base(origin.file, origin.pointer), name)) or self._ids.get(name)
+        found = self._ids.get(join_address(self._find_base(origin.file, origin.pointer), name)) or self._ids.get(name)
         if found is None and ("://" in name or name.startswith("urn:")):
             for file in self._beside(origin.file):
                 self.document(file, self.place(origin))
@@ -141,7 +141,7 @@ class Library:
         bases = self._bases[path] = {}
         for pointer, each in _texts(document.data, "$id") if document else ():
             if not each.startswith("#"):
-                bases[pointer] = urljoin(self._find_base(path, pointer), each)
+                bases[pointer] = join_address(self._find_base(path, pointer), each)
                 for name in (bases[pointer], each):
                     self._ids.setdefault(name.rstrip("#"), SchemaRef(path, pointer))
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias
-from urllib.parse import quote, urldefrag, urljoin
+from urllib.parse import quote
 
 import jsonschema_rs
 
@@ -26,6 +26,7 @@ from a2a_gen.diff.member_names import MemberNames, as_list, as_table, descend, i
 from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, find_identity, is_annotation
 from a2a_gen.diff.value_set import find_tag_values
 from a2a_gen.source.json_text import Json
+from a2a_gen.source.references import join_address, split_fragment
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MAX_BUNDLED_SCHEMAS = 120
@@ -263,7 +264,7 @@ def build_scoped(tree: SchemaTree, schemas: Sequence[SchemaLocation]) -> tuple[d
 
 def _find_address(tree: SchemaTree, path: str) -> str:
     base = f"http://a2a-gen.invalid/{quote(path)}"
-    return urldefrag(urljoin(base, find_identity(tree.documents[path].data))).url
+    return split_fragment(join_address(base, find_identity(tree.documents[path].data)))[0]
 
 
 def _define_atoms(names: Iterable[str]) -> dict[str, Json]:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote
 
 from a2a_gen.problems import Place
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json, escape_key, unescape_key
-from a2a_gen.source.references import PROTOCOL_PREFIX, iter_schemas
+from a2a_gen.source.references import PROTOCOL_PREFIX, iter_schemas, join_address, split_fragment
 
 _DEFINITIONS = ("$defs", "definitions")
 
@@ -107,7 +107,7 @@ class SchemaTree:
         found: dict[str, str] = {}
         for path, document in self.documents.items():
             if identity := find_identity(document.data):
-                found[urldefrag(identity).url] = path
+                found[split_fragment(identity)[0]] = path
         return found
 
     @cached_property
@@ -145,7 +145,7 @@ class SchemaTree:
         return self._resolved[key]
 
     def _find_target(self, schema: SchemaLocation, reference: str) -> SchemaLocation | None:
-        address, _, fragment = reference.partition("#")
+        address, fragment = split_fragment(reference)
         path = self._resolve_file(schema.file, address)
         if path is None:
             return None
@@ -165,7 +165,7 @@ class SchemaTree:
     def _resolve_file(self, file: str, address: str) -> str | None:
         if not address:
             return file
-        known = self.paths_by_id.get(urljoin(find_identity(self.documents[file].data), address))
+        known = self.paths_by_id.get(join_address(find_identity(self.documents[file].data), address))
         path = posixpath.normpath(posixpath.join(posixpath.dirname(file), unquote(address)))
         return known or (path if path in self.documents else None)
 

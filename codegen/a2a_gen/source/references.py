@@ -11,6 +11,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from urllib.parse import urljoin
 
 from a2a_gen.problems import Place, Problem, Violation
 from a2a_gen.source.documents import Document
@@ -35,6 +36,20 @@ _SCHEMA_KEYWORDS = (
 _SCHEMA_LIST_KEYWORDS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 _DEFINITION_KEYWORDS = ("$defs", "definitions")
 _SCHEMA_MAP_KEYWORDS = ("dependencies", "dependentSchemas", "patternProperties", "properties")
+
+
+def join_address(base: str, address: str) -> str:
+    """Resolve an address that may be relative to another. One that is no URL stays as it is, and leads nowhere."""
+    try:
+        return urljoin(base, address)
+    except ValueError:
+        return address
+
+
+def split_fragment(reference: str) -> tuple[str, str]:
+    """Split a reference into its address, which may be no URL, and its fragment."""
+    address, _, fragment = reference.partition("#")
+    return address, fragment
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ def nested(depth: int) -> object:
 
 
 REFUSED: dict[str, tuple[object, str]] = {
+    "a reference that is no URL": (inline({"properties": {"a": {"$id": "x", "$ref": "http://[::1"}}}), "http://[::1 is not part of this project"),
     "alternatives that double": (inline(levels(lambda to: {"properties": {"q": {}}, "oneOf": [{"allOf": [to]}, {"allOf": [to]}]})), "too many"),
     "conditions that double": (inline(levels(lambda to: {"properties": {"q": {}}, "if": to, "then": to, "else": to})), "too many"),
     "references that lead on and on": (inline(levels(lambda to: {"allOf": [to]}, 1500)), "too many"),
