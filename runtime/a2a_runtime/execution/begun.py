@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from math import inf
 
 from a2a_contract.errors import InvalidAgentResponseError, UnavailableError
@@ -31,7 +31,7 @@ from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.origin import current_origin, in_origin, limit_origin
 from a2a_runtime.stores.changes import build_first_version
-from a2a_runtime.stores.models import ClaimedRun, NewTask, StoredTask, TaskChange
+from a2a_runtime.stores.models import ClaimedRun, LoggedEvent, NewTask, StoredTask, TaskChange
 
 log = logging.getLogger(__name__)
 
@@ -66,10 +66,10 @@ class DeferredWriter(TaskWriter):
             self._created.set_exception(error)
             self._created.exception()  # there may be no write that waits for it
 
-    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> None:
+    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> Sequence[LoggedEvent]:
         if not self._created.done():
             await self.require_task()
-        await super()._commit(change, by_handler=by_handler, unless_working=unless_working)
+        return await super()._commit(change, by_handler=by_handler, unless_working=unless_working)
 
 
 class BegunHandler:

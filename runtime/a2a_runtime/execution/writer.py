@@ -29,8 +29,9 @@ from a2a_runtime.streams.hub import EventHub
 log = logging.getLogger(__name__)
 
 _INITIAL_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.05, 2.0
-_CHUNKS_PER_TURN = 64
-"""Chunks after which a handler that never waits gives way to others; one that yields 20,000 would delay each of them by 0.2 s (measured)."""
+_MAX_TURN_CHUNKS, _MAX_TURN_BYTES = 64, 262_144
+"""Chunks, and their bytes, after which a handler that never waits gives way to others; one that yields 20,000 would delay each of them by 0.2 s, one
+that yields 60 of a megabyte too (measured)."""
 
 
 class TaskWriter:
@@ -53,7 +54,8 @@ class TaskWriter:
         self.complete_artifacts: set[str] = set()
         """Artifacts whose last chunk was yielded."""
         self._is_revoked = False
-        self._chunk_count = 0
+        self._turn_chunks = self._turn_bytes = 0
+        """What the handler has written since it gave way."""
         self._chunks: ChunkQueue | None = None
         self.has_chunks = False
         self._usage: Usage | None = None
@@ -90,13 +92,16 @@ class TaskWriter:
         await self.mark_working()
         chunk = self._build_artifact_write(artifact, last_chunk=last_chunk)
         try:
-            await self._commit(TaskChange(artifacts=(chunk,), epoch=self._epoch))
+            events = await self._commit(TaskChange(artifacts=(chunk,), epoch=self._epoch))
         except StoreUnavailableError:
             if not chunk.append:
                 self._replaced_artifacts.discard(artifact.artifact_id)
             raise
-        self._chunk_count += 1
-        if not self._chunk_count % _CHUNKS_PER_TURN:
+        self._turn_chunks += 1
+        for event in events:
+            self._turn_bytes += len(event.body)
+        if self._turn_chunks >= _MAX_TURN_CHUNKS or self._turn_bytes >= _MAX_TURN_BYTES:
+            self._turn_chunks = self._turn_bytes = 0
             await asyncio.sleep(0)
         return None
 
@@ -170,12 +175,12 @@ class TaskWriter:
         self._replaced_artifacts.add(artifact.artifact_id)
         return ArtifactWrite(artifact, append=append, last_chunk=last_chunk)
 
-    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> None:
-        """Commit one change under the lock, with retries while the store is unavailable; then publish its events."""
+    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> Sequence[LoggedEvent]:
+        """Commit one change under the lock, with retries while the store is unavailable; then publish its events, and return them."""
         events: Sequence[LoggedEvent]
         async with self._lock:
             if unless_working and self.is_working:
-                return
+                return ()
             if not self.is_open or (by_handler and self._is_revoked):
                 raise RunStopped
             if (usage := self._usage) is not None:
@@ -193,6 +198,7 @@ class TaskWriter:
             if events:
                 self.last_seq = events[-1].seq
                 self._dependencies.hub.publish(self.stored.key, events)
+            return events
 
     async def _retry_commit(self, change: TaskChange, *, by_handler: bool) -> Sequence[LoggedEvent]:
         """Retry with exponential backoff, an end for ever, unless the event log shows that the first attempt was committed.

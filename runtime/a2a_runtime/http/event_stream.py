@@ -30,7 +30,7 @@ _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 _FIRST_EVENT_TIMEOUT = 0.25
 """Seconds after which the response starts without its first event."""
 _MAX_BUFFER_BYTES = 65_536
-"""Size at which buffered events are sent although more are ready."""
+"""Size at which buffered events are sent although more are ready; then a reader of a long log gives way to others."""
 EVENT_STREAM = b"text/event-stream"
 _HEADERS = ((b"content-type", EVENT_STREAM), (b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no"))
 
@@ -125,6 +125,7 @@ class EventStreamResponse:
                         self._buffer += encode(event)
                         if len(self._buffer) > _MAX_BUFFER_BYTES:
                             await self._send_chunk()
+                            await asyncio.sleep(0)
         except ClientDisconnectError:
             raise
         except Exception as error:  # the edge of a request: every failure is reported to the client

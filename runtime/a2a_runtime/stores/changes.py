@@ -180,7 +180,7 @@ def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
         chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, chunk, body))
         events.append((fragments.encode_artifact_event(ids, body, append=write.append, last_chunk=write.last_chunk), None))
     if change.is_batch:
-        chunks = _join_rows(chunks)
+        chunks = _join_by_artifact(chunks)
     status = None
     if change.state is not None:
         message = None if change.status_message is None else change.status_message.to_json()
@@ -193,7 +193,7 @@ def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
     return ChangeRows(status, chunks, messages, events)
 
 
-def _join_rows(rows: Sequence[ChunkRow]) -> list[ChunkRow]:
+def _join_by_artifact(rows: Sequence[ChunkRow]) -> list[ChunkRow]:
     """Join the chunks of each artifact into one row; a chunk that replaces its artifact replaces those before it too."""
     by_artifact: dict[str, list[ChunkRow]] = {}
     for row in rows:
@@ -201,10 +201,11 @@ def _join_rows(rows: Sequence[ChunkRow]) -> list[ChunkRow]:
             by_artifact[row.artifact_id] = [row]
         else:
             by_artifact.setdefault(row.artifact_id, []).append(row)
-    return [own[0] if len(own) == 1 else _join_row(own) for own in by_artifact.values()]
+    return [own[0] if len(own) == 1 else join_rows(own) for own in by_artifact.values()]
 
 
-def _join_row(rows: Sequence[ChunkRow]) -> ChunkRow:
+def join_rows(rows: Sequence[ChunkRow]) -> ChunkRow:
+    """Join chunks of one artifact into one."""
     first, joined = rows[0], fragments.join_chunks([row.chunk for row in rows])
     return ChunkRow(first.artifact_id, first.replaces, joined, fragments.encode_artifact(first.artifact_id, (joined,)))
 

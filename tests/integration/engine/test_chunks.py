@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,25 @@ async def test_a_handler_that_never_waits_gives_way_to_others(tmp_path: Path) ->
         async with run_agent(count_up, store=store) as one, asyncio.timeout(60):
             await run_beside(one, turns)
         assert len(set(turns)) > 10
+
+
+async def test_a_handler_of_large_chunks_gives_way_sooner() -> None:
+    """In memory, where no commit makes it wait, after a quarter of a megabyte."""
+    yielded: list[int] = []
+    seen_by_others: list[int] = []
+
+    async def hurry(_ctx: TaskContext) -> AsyncGenerator[object, None]:
+        for number in range(50):
+            yielded.append(number)
+            yield "x" * 100_000
+
+    async def take_turns() -> None:
+        while True:
+            seen_by_others.append(len(yielded))
+            await asyncio.sleep(0)
+
+    async with run_agent(hurry) as one, asyncio.timeout(60):
+        other = asyncio.create_task(take_turns())
+        await one.send("go")
+        other.cancel()
+    assert max(after - before for before, after in pairwise(seen_by_others)) <= 3

@@ -117,6 +117,26 @@ async def test_no_keep_alive_comment_between_frequent_events() -> None:
     assert KEEP_ALIVE not in connection.body
 
 
+async def test_a_stream_whose_events_are_ready_gives_way_to_others() -> None:
+    """A reader of a long log writes one buffer in a turn of the event loop, not the whole log."""
+    connection = Connection()
+    seen_sizes: set[int] = set()
+
+    async def take_turns() -> None:
+        while True:
+            seen_sizes.add(len(connection.body))
+            await asyncio.sleep(0)
+
+    async def yield_chunks() -> AsyncGenerator[bytes, None]:
+        for _ in range(10):
+            yield b"a" * 100_000
+
+    other = asyncio.create_task(take_turns())
+    await run_stream(connection.request(), yield_chunks())
+    other.cancel()
+    assert seen_sizes.issuperset(range(100_000, 1_000_000, 100_000))
+
+
 async def test_a_stream_ends_when_its_credentials_expire() -> None:
     """At that moment of the clock, not before, with an error event."""
     clock, connection, source = FakeClock(), Connection(), ChunkSource([b"a", b"b"], pause_seconds=0.01)

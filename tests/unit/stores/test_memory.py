@@ -197,6 +197,24 @@ async def test_a_packed_task_can_be_changed() -> None:
     assert get_artifact_texts(found) == {"a": ["1"], "2": ["2"], "3": ["3"]}
 
 
+async def test_a_long_artifact_is_kept_in_few_chunks() -> None:
+    """They are joined as they come, so that neither a read nor the end of a task joins thousands; what is read is the same."""
+    store = small_store()
+    task = await create_task(store)
+    texts = [str(n) for n in range(5_000)]
+    for text in texts:
+        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", text)]))
+    artifacts = store._index.tasks[task.key].artifacts
+    assert isinstance(artifacts, dict)
+    assert len(artifacts["a"]) < 150
+    assert get_artifact_texts(await load_task(store, task)) == {"a": texts}
+    content = store._index.tasks[task.key].content_bytes
+    assert content == pytest.approx(len((await load_task(store, task)).task.json), rel=0.2)
+    assert get_artifact_texts(await end_task(store, task)) == {"a": texts}
+    await store.delete_scope(SCOPE)
+    assert _count_bytes(store) == 0
+
+
 async def test_time_never_steps_back_in_a_list() -> None:
     """The order of positions is the order of times, even if the clock steps back."""
     clock = FakeClock()
