@@ -17,6 +17,7 @@ from .core_schemas import NO_SCHEMA, CoreSchema, member_names, unwrap
 # --- from locations to document paths ---
 
 Step: TypeAlias = int | str
+FieldPath: TypeAlias = tuple[Step, ...]
 
 
 def parse_location(of: type[BaseModel], loc: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -64,8 +65,9 @@ def field_paths(error: ValidationError, skip: int = 0, of: type[BaseModel] | Non
         return (("", f"More than {MAX_FIELD_ERRORS} values are wrong"),)
     found = error.errors(include_url=False, include_context=False, include_input=False)
     where = ((each["loc"][skip:], each["msg"]) for each in found)
-    return tuple(dict.fromkeys((_path(loc if of is None else parse_location(of, loc)), text) for loc, text in where))
+    return tuple(dict.fromkeys((render_path(loc if of is None else parse_location(of, loc)), text) for loc, text in where))
 
 
-def _path(steps: Sequence[str | int]) -> str:
+def render_path(steps: Sequence[Step]) -> str:
+    """Write the steps of a path as one text."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -126,6 +127,29 @@ def test_nested_models_are_checked_once_and_by_themselves(tmp_path: Path) -> Non
         for _ in range(50):
             deep = node(name="a", inner=[deep])
         assert deep.inner[0].inner[0].name == "a"
+
+
+def test_numbers_beyond_floats_are_refused_and_large_integers_are_read(tmp_path: Path) -> None:
+    """The models do what their typed schemas do: JSON text is read exactly or refused with its place, and nothing becomes null."""
+    with imported(tmp_path, {"node.json": NODE}) as name:
+        node, schema = import_module(name).Node, import_module(f"{name}.schemas").NODE
+        for read in (node.model_validate_json, schema.read):
+            assert read('{"name": "a", "inner": [{"name": "b", "size": 1e20}]}').inner[0].size == 10**20
+        with pytest.raises(ValidationError) as refused:
+            node.model_validate_json('{"name": "a", "inner": [{"name": "b", "more": [1e400]}], "free": -1e400}')
+        assert {each["loc"]: each["msg"] for each in refused.value.errors()} == dict.fromkeys(
+            [("inner", 0, "more", 0), ("free",)], "the number is too large"
+        )
+        with pytest.raises(ValidationError) as refused:
+            node(name="a", inner=[{"name": "b", "more": [math.inf]}])
+        assert [each["loc"] for each in refused.value.errors()] == [("inner", 0, "more", 0)]
+        assert "infinity and NaN are no JSON" in str(refused.value)
+        late = node(name="a", inner=[node(name="b")])
+        late.inner[0].more = math.nan
+        with pytest.raises(ValueError, match=r"Node\.more: infinity and NaN are no JSON; "):
+            late.model_dump_json()
+        with pytest.raises(ValueError, match=r"^inner\[0\]\.more: infinity and NaN are no JSON; "):
+            schema.write(late)
 
 
 def test_equal_schemas_give_equal_bytes(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ checks, because its schema includes those of all within.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Self, TypeVar
 
 from pydantic import ConfigDict, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticSerializationError
 
+from .field_paths import FieldPath
+from .finite import NOT_FINITE, TOO_LARGE, is_finite, iter_non_finite
 from .json_types import is_json_array, is_json_object
 from .schema_models import SCHEMAS_FILE, BranchSelector, DefaultValue, Json, Number, RestItems, SchemaModel, read_package_schemas
 from .text_formats import Base16Text, Base64Text, BinaryText, DateText, DateTimeText, DurationText, TimeText, UuidText
-from .typed_schema import FieldPath, SchemaMismatchError, SchemaValidator, TypedSchema
+from .typed_schema import SchemaMismatchError, SchemaValidator, TypedSchema, write_out_integers
 
 __all__ = [
     "Base16Text",
@@ -75,22 +77,39 @@ class CheckedModel(SchemaModel):
         if _is_checking.get() or not cls.__schema__ or isinstance(value, cls):
             return handler(value)
         if info.mode == "json":
+            if not is_finite((value,)):
+                cls._raise_errors(value, ((steps, TOO_LARGE) for steps in iter_non_finite(value)))
             cls._raise_mismatches(value)
         with _leave_check_to_caller():
-            model = handler(value)
+            try:
+                model = handler(value)
+            except ValidationError as error:
+                if (written := write_out_integers(value, error)) is None:
+                    raise
+                model = handler(written)
         if info.mode != "json":
-            cls._raise_mismatches(model.model_dump(mode="json", by_alias=True))
+            try:
+                document = model.model_dump(mode="json", by_alias=True)
+            except PydanticSerializationError:
+                cls._raise_errors(value, ((steps, NOT_FINITE) for steps in iter_non_finite(model)))
+                raise
+            cls._raise_mismatches(document)
         return model
 
     @classmethod
     def _raise_mismatches(cls, document: object) -> None:
         validator = _load_validator(cls.__schema__)
         if not validator.is_valid(document):
-            errors = [
-                InitErrorDetails(type=PydanticCustomError("schema", "{reason}", {"reason": text}), loc=steps, input=_find_value(document, steps))
-                for steps, text in validator.list_errors(document)
-            ]
-            raise ValidationError.from_exception_data(cls.__name__, errors)
+            cls._raise_errors(document, validator.list_errors(document))
+
+    @classmethod
+    def _raise_errors(cls, document: object, errors: Iterable[tuple[FieldPath, str]]) -> None:
+        details = [
+            InitErrorDetails(type=PydanticCustomError("schema", "{reason}", {"reason": text}), loc=steps, input=_find_value(document, steps))
+            for steps, text in errors
+        ]
+        if details:
+            raise ValidationError.from_exception_data(cls.__name__, details)
 
 
 def _find_value(document: object, steps: FieldPath) -> object:

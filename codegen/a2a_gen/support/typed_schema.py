@@ -9,7 +9,6 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
-from math import isinf
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -18,15 +17,14 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from .field_paths import field_paths
+from .field_paths import FieldPath, field_paths, render_path
+from .finite import TOO_LARGE, is_finite, list_non_finite
 from .json_types import is_json_array, is_json_object
 
 T = TypeVar("T")
 
 FieldErrors: TypeAlias = Sequence[tuple[str, str]]
 """Field errors: each a field path and a message."""
-
-FieldPath: TypeAlias = tuple[str | int, ...]
 
 _MAX_FIELDS = 100
 """Limit of field errors: a value can have millions."""
@@ -62,7 +60,7 @@ class SchemaValidator:
     def check(self, value: object) -> None:
         """Raise ``SchemaMismatchError`` if a value does not match."""
         if not self.is_valid(value):
-            raise SchemaMismatchError([(_render_path(steps), text) for steps, text in self.list_errors(value)])
+            raise SchemaMismatchError([(render_path(steps), text) for steps, text in self.list_errors(value)])
 
     def list_errors(self, value: object) -> list[tuple[FieldPath, str]]:
         """List the first errors of a value, each with its path."""
@@ -120,9 +118,8 @@ class TypedSchema(Generic[T]):
         try:
             return self._adapter.validate_python(value, by_alias=True, by_name=False)
         except ValidationError as error:
-            large = {each["input"] for each in error.errors() if each["type"] == "int_parsing_size" and isinstance(each["input"], float)}
-            if large:  # integers such as 1e20, which Pydantic takes only as int
-                return self.parse(_write_out(value, large))
+            if (written := write_out_integers(value, error)) is not None:
+                return self.parse(written)
             raise SchemaMismatchError(field_paths(error)) from error
 
     def serialize(self, value: T) -> object:
@@ -130,7 +127,9 @@ class TypedSchema(Generic[T]):
         try:
             document: object = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=self.omits_none, warnings="error")
         except PydanticSerializationError as error:
-            raise SchemaMismatchError((("", str(error).partition("\n")[0]),)) from error
+            raise SchemaMismatchError(list_non_finite(value) or (("", str(error).partition("\n")[0]),)) from error
+        if not is_finite((value,)):
+            raise SchemaMismatchError(list_non_finite(value))
         self.validator.check(document)
         return document
 
@@ -157,22 +156,15 @@ _MAY_OVERFLOW = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")
 def parse_json(text: bytes | str) -> object:
     """Parse JSON text, or raise ``ValueError``; a number beyond every float, such as 1e400, is refused and never becomes infinity."""
     value: object = from_json(text, allow_inf_nan=False)
-    if _MAY_OVERFLOW.search(text.encode() if isinstance(text, str) else text):
-        places = ((_render_path(steps), "the number is too large") for steps in _find_infinite(value, ()))
-        if found := [*islice(places, _MAX_FIELDS)]:
-            raise SchemaMismatchError(found)
+    if _MAY_OVERFLOW.search(text.encode() if isinstance(text, str) else text) and (found := list_non_finite(value, TOO_LARGE)):
+        raise SchemaMismatchError(found)
     return value
 
 
-def _find_infinite(value: object, steps: FieldPath) -> Iterator[FieldPath]:
-    if isinstance(value, float) and isinf(value):
-        yield steps
-    elif is_json_object(value):
-        for name, each in value.items():
-            yield from _find_infinite(each, (*steps, name))
-    elif is_json_array(value):
-        for index, each in enumerate(value):
-            yield from _find_infinite(each, (*steps, index))
+def write_out_integers(value: object, error: ValidationError) -> object:
+    """Replace floats such as 1e20, which Pydantic takes for no integers, by equal integers; ``None`` if the error has other reasons."""
+    large = {each["input"] for each in error.errors() if each["type"] == "int_parsing_size" and isinstance(each["input"], float)}
+    return _write_out(value, large) if large else None
 
 
 def _write_out(value: object, floats: AbstractSet[float]) -> object:
@@ -240,7 +232,3 @@ def _build_field_path(error: jsonschema_rs.ValidationError) -> FieldPath:
             return (*steps, str(name))
         case _:
             return steps
-
-
-def _render_path(steps: FieldPath) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import NamedTuple, NoReturn, Self, TypeAlias, TypeVar, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
+from pydantic_core import from_json, to_json
 
 from a2a_contract.base import JsonAny, JsonObject
 from a2a_contract.errors import UnsupportedOperationError
@@ -144,9 +144,10 @@ class ContextState:
 
     async def update(self, data: Mapping[str, object] | BaseModel) -> None:
         """Replace the state by a mapping or a model; ``TypeError`` for anything that is no JSON object."""
+        document = results.to_json_value(data, "ctx.state")
         try:
-            value = _JSON.validate_python(to_jsonable_python(data, by_alias=True))
-        except (PydanticSerializationError, ValidationError) as error:
+            value = _JSON.validate_python(document)
+        except ValidationError as error:
             raise TypeError(f"ctx.state: {type(data).__qualname__} cannot be serialized as JSON: {error}") from error
         if not is_json_object(value):
             raise TypeError(f"ctx.state: {type(data).__qualname__} is no JSON object; update it with a mapping or a model")

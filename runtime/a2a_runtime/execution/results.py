@@ -27,6 +27,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from a2a_contract.base import JSON_NULL, JsonNull
+from a2a_contract.finite import list_lost_numbers
 from a2a_contract.v1_0 import Artifact, Message, Part
 
 RESULT = "result"
@@ -46,12 +47,15 @@ class ResultTypeError(TypeError):
     """A handler has returned a value that no message part can carry."""
 
 
-def to_json_value(value: object) -> object:
+def to_json_value(value: object, subject: str = "handler result") -> object:
     """Convert a value to JSON; models, dataclasses, dates and the like may stand in it at any depth."""
     try:
         jsonable: object = to_jsonable_python(value, by_alias=True)
+        lost = list_lost_numbers(value, jsonable)
     except PydanticSerializationError as error:
-        raise ResultTypeError(f"handler result: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
+        raise ResultTypeError(f"{subject}: {type(value).__qualname__} cannot be serialized as JSON: {error}") from error
+    if lost:
+        raise ResultTypeError(f"{subject}: {type(value).__qualname__} cannot be serialized as JSON: {': '.join(lost[0])}")
     return jsonable
 
 

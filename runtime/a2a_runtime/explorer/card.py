@@ -18,8 +18,9 @@ from a2a_contract.dialects import CANONICAL, MESH, V0_3, Dialect
 from a2a_contract.errors import A2AError
 from a2a_contract.extension_table import SKILL_SCHEMAS
 from a2a_contract.extensions.skill_schemas import SchemaReference, SkillSchemas
+from a2a_contract.field_paths import FieldPath, render_path
 from a2a_contract.json_types import is_json_array, is_json_object
-from a2a_contract.typed_schema import FieldPath, SchemaValidator
+from a2a_contract.typed_schema import SchemaValidator
 from a2a_contract.v1_0 import AgentCard
 from a2a_runtime.client.connection import AgentConnection
 from a2a_runtime.client.errors import A2AClientError
@@ -73,7 +74,7 @@ def _list_findings(reading: CardReading, document: object) -> Iterator[dict[str,
     if not is_json_object(document):
         return
     dialect = reading.resolved.dialect if reading.resolved else _guess_dialect(document)
-    yield from (_find(_render(path), text, ERROR) for path, text in _load_validator(dialect.name).list_errors(document))
+    yield from (_find(render_path(path), text, ERROR) for path, text in _load_validator(dialect.name).list_errors(document))
     # One document may be the card of several versions.
     versions = [dialect, *(each for each in (CANONICAL, V0_3) if each is not dialect and _load_validator(each.name).is_valid(document))]
     unknown = [[*_list_unknown(document, "AgentCard", each.name)] for each in versions]
@@ -82,7 +83,7 @@ def _list_findings(reading: CardReading, document: object) -> Iterator[dict[str,
         if number == _MAX_UNKNOWN:
             yield _find("", "more unknown members are not listed", INFO)
             return
-        yield _find(_render(path), f"not a member of {titles}: clients ignore it", INFO)
+        yield _find(render_path(path), f"not a member of {titles}: clients ignore it", INFO)
 
 
 def _check_card(card: AgentCard, interfaces: Sequence[ListedInterface], url: str) -> Iterator[dict[str, str]]:
@@ -215,8 +216,3 @@ def _list_unknown(value: object, type_name: str, dialect: str, path: FieldPath =
 
 def _to_type_name(rule: Mapping[str, object]) -> str:
     return str(rule["$ref"]).rpartition("/")[2]
-
-
-def _render(path: FieldPath) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.removeprefix(".")

@@ -31,6 +31,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from a2a_contract.base import JsonObject, WireModel
 from a2a_contract.field_paths import field_paths
+from a2a_contract.finite import list_lost_numbers
 from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context
 from a2a_runtime.execution.skill import HandlerKind, detect_handler_kind
@@ -70,11 +71,15 @@ class AnnotatedSchema(TypedSchema[T]):
     def serialize(self, value: T) -> object:
         """Serialize a value of the type, or one that the type accepts; ``None`` is null."""
         try:
-            document: object = self.adapter.dump_python(self.adapter.validate_python(value), mode="json", by_alias=True, warnings="error")
+            made = self.adapter.validate_python(value)
+            document: object = self.adapter.dump_python(made, mode="json", by_alias=True, warnings="error")
+            lost = list_lost_numbers(made, document)
         except ValidationError as error:
             raise SchemaMismatchError(field_paths(error)) from error
         except PydanticSerializationError as error:
             raise SchemaMismatchError((("", str(error).partition("\n")[0]),)) from error
+        if lost:
+            raise SchemaMismatchError(lost)
         self.validator.check(document)
         return document
 

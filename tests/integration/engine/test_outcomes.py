@@ -280,6 +280,7 @@ class Cart(BaseModel):
 
     items: list[str] = Field(default_factory=list)
     paid_at: date | None = None
+    total: float = 0
 
 
 async def test_the_state_of_a_conversation_may_be_a_model(run: RunAgent) -> None:
@@ -295,10 +296,14 @@ async def test_the_state_of_a_conversation_may_be_a_model(run: RunAgent) -> None
     async with run(shops) as one:
         await one.send("tea")
         task = await one.send("milk")
-        assert artifact_texts(task) == {"result": ["['tea', 'milk'] {'items': ['tea', 'milk'], 'paidAt': '2026-11-18'}"]}
+        assert artifact_texts(task) == {"result": ["['tea', 'milk'] {'items': ['tea', 'milk'], 'paidAt': '2026-11-18', 'total': 0.0}"]}
 
 
-@pytest.mark.parametrize("value", [[1, 2], "text", None, {"a": object()}, {"a": float("nan")}], ids=["list", "text", "none", "object", "nan"])
+@pytest.mark.parametrize(
+    "value",
+    [[1, 2], "text", None, {"a": object()}, {"a": float("nan")}, Cart(total=float("inf"))],
+    ids=["list", "text", "none", "object", "nan", "infinity in a model"],
+)
 async def test_a_state_that_is_no_json_object_is_refused(value: Mapping[str, object]) -> None:
     """The error comes when it is written, and the conversation goes on."""
 

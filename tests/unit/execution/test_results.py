@@ -6,6 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import date
 from enum import IntEnum, StrEnum
+from math import inf, nan
 from typing import NamedTuple
 
 import pytest
@@ -112,6 +113,22 @@ def test_unsupported_values_raise_with_the_supported_ones(value: object) -> None
 def test_values_without_json_raise(value: object) -> None:
     """NaN, infinity and objects without a JSON form are not converted."""
     with pytest.raises((ValidationError, ResultTypeError)):
+        to_parts(value)
+
+
+@dataclass
+class Measured:
+    """A dataclass with a number."""
+
+    values: list[float]
+
+
+@pytest.mark.parametrize(
+    "value", [Measured([1.0, inf]), {"values": [0, nan]}, [Price.model_construct(total_cents=nan, due=date.min)]], ids=["dataclass", "dict", "model"]
+)
+def test_numbers_that_json_lacks_are_refused_with_their_place(value: object) -> None:
+    """Pydantic would write null, and the caller would never know."""
+    with pytest.raises(ResultTypeError, match=r"cannot be serialized as JSON: (values\[1\]|\[0\]\.totalCents): infinity and NaN are no JSON; "):
         to_parts(value)
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import inf, nan
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BaseModel, Field
+from pydantic_core import PydanticSerializationError
 
 from a2a_contract.base import JSON_NULL, JsonObject
+from a2a_contract.finite import NOT_FINITE
+from a2a_runtime.skills.annotations import AnnotatedSchema
 from a2a_runtime.skills.model import ClosedModel, Number, SkillModel
 from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema
 
@@ -149,3 +153,54 @@ def test_a_number_beyond_every_float_is_refused(text: str) -> None:
     with pytest.raises(SchemaMismatchError) as caught:
         FORM.read(f'{{"kind": "order", "item": "a", "more": [0, {text}]}}'.encode())
     assert caught.value.fields == (("more[1]", "the number is too large"),)
+
+
+def _order_with(**members: object) -> Order:
+    order = Order(item="a")
+    for name, value in members.items():
+        setattr(order, name, value)
+    return order
+
+
+@pytest.mark.parametrize(
+    ("order", "place"),
+    [
+        (_order_with(price=inf), "price"),
+        (_order_with(more=[0, {"a": -inf}]), "more[1].a"),
+        (_order_with(inner=Order(item="b", more=(1, nan))), "inner.more[1]"),
+    ],
+    ids=["a number", "a free member", "a model in a free member"],
+)
+def test_numbers_that_json_lacks_are_not_written(order: Order, place: str) -> None:
+    """They would become null in silence; the error names the place and the cure, whatever writes."""
+    with pytest.raises(SchemaMismatchError) as caught:
+        FORM.serialize(order)
+    assert caught.value.fields == ((place, NOT_FINITE),)
+    for write in (order.model_dump_json, lambda: order.model_dump(mode="json")):
+        with pytest.raises(PydanticSerializationError, match=r"Order\..+: infinity and NaN are no JSON; "):
+            write()
+    assert order.model_dump()["item"] == "a"
+
+
+def test_numbers_that_json_lacks_are_not_written_outside_of_models() -> None:
+    """A list or free JSON has no model that checks it."""
+    for form, value in ((TypedSchema[object](object, {}), {"a": [nan]}), (TypedSchema[object](list[Order], {}), [_order_with(price=inf)])):
+        with pytest.raises(SchemaMismatchError, match="infinity and NaN are no JSON"):
+            form.write(value)
+
+
+class Reading(BaseModel):
+    """A model of a handler, with members that Pydantic writes as null."""
+
+    value: float | None = None
+    free: object = None
+
+
+@pytest.mark.parametrize(("value", "place"), [(Reading(value=inf), "value"), (Reading(free={"a": [nan]}), "free.a[0]")], ids=["number", "free"])
+def test_results_of_annotated_functions_hold_no_numbers_that_json_lacks(value: Reading, place: str) -> None:
+    """Models of the application are refused too; null itself is written."""
+    form: AnnotatedSchema[Reading] = AnnotatedSchema(Reading, "serialization", "urn:test")
+    with pytest.raises(SchemaMismatchError) as caught:
+        form.serialize(value)
+    assert caught.value.fields == ((place, NOT_FINITE),)
+    assert form.serialize(Reading(value=1.5)) == {"value": 1.5, "free": None}

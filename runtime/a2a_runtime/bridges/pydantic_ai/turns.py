@@ -14,11 +14,12 @@ from pydantic import TypeAdapter
 from pydantic_ai import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.run import AgentRunResult
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import to_json
 
 from a2a_contract.base import JsonObject
 from a2a_contract.json_types import is_json_object
 from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.results import to_json_value
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.schema import SchemaValidator, extract_payload
 
@@ -87,7 +88,7 @@ def to_turn(result: AgentRunResult[Any]) -> Turn:
     """Convert the result of a run."""
     messages = ModelMessagesTypeAdapter.dump_python(result.all_messages(), mode="json")
     if not isinstance(result.output, DeferredToolRequests):
-        return Turn(messages, output=to_jsonable_python(result.output, by_alias=True))
+        return Turn(messages, output=to_json_value(result.output))
     requests = result.output
     groups = ((requests.approvals, True), (requests.calls, False))
     pending = [

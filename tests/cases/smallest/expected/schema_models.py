@@ -31,8 +31,9 @@ from pydantic import (
     model_serializer,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import core_schema
+from pydantic_core import PydanticSerializationError, core_schema
 
+from .finite import is_finite, list_non_finite
 from .json_types import is_json_array, is_json_object
 
 
@@ -64,6 +65,10 @@ class SchemaModel(BaseModel):
 
     @model_serializer(mode="wrap")
     def _omit_absent(self, write: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, object]:
+        """Write the members that are set; refuse numbers that JSON lacks, which Pydantic turns into null."""
+        if not (is_finite(self.__dict__.values()) and is_finite((self.__pydantic_extra__ or {}).values())) and info.mode == "json":
+            path, reason = list_non_finite(self)[0]
+            raise PydanticSerializationError(f"{type(self).__name__}.{path}: {reason}")
         written: dict[str, object] = write(self)
         for name, wire in self.__optional__.items():
             key = name if info.by_alias is False else wire
