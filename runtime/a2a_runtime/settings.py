@@ -138,7 +138,8 @@ def _check_names(environment: Mapping[str, str]) -> Iterator[str]:
         if similar := get_close_matches(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in suggested], 1, _SIMILARITY):
             yield f"{name}: unknown setting; did you mean {PREFIX}{similar[0]}?"
         else:
-            unknown.append(name)
+            similar = get_close_matches(name.removeprefix(PREFIX), map(str.upper, tables), 1)
+            unknown.append(f"{name} (did you mean {PREFIX}{similar[0]}?)" if similar else name)
     if unknown:
         log.warning("settings: unknown variables ignored: %s", ", ".join(unknown))
 

@@ -96,9 +96,19 @@ def test_a_misspelled_setting_is_an_error(name: str, suggestion: str) -> None:
 
 def test_other_unknown_variables_are_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     """An orchestrator injects variables after the name of a service, so they are no error; their values are not shown."""
-    environment = {"A2A_SERVICE_HOST": "hush", "A2A_PORT": "hush", "A2A_STORE_SERVICE_PORT": "hush"}
+    environment = {"A2A_SERVICE_HOST": "hush", "A2A_PORT_8000_TCP": "hush", "A2A_DATABASE": "hush"}
     assert Settings.from_environment(environment) == Settings()
-    assert caplog.messages == ["settings: unknown variables ignored: A2A_PORT, A2A_SERVICE_HOST, A2A_STORE_SERVICE_PORT"]
+    assert caplog.messages == ["settings: unknown variables ignored: A2A_DATABASE, A2A_PORT_8000_TCP, A2A_SERVICE_HOST"]
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [("A2A_STORE_URL", "A2A_STORE"), ("A2A_REGISTRY_URI", "A2A_REGISTRY_URL"), ("A2A_CALL_TOKENS", "A2A_CALL_TOKEN"), ("A2A_PORT", "A2A_HTTP_PORT")],
+)
+def test_an_ignored_variable_is_warned_of_with_the_name_that_it_resembles(name: str, suggestion: str, caplog: pytest.LogCaptureFixture) -> None:
+    """It is too far from a setting to be an error, or resembles a variable of another part; the warning says what may have been meant."""
+    Settings.from_environment({name: "hush"})
+    assert caplog.messages == [f"settings: unknown variables ignored: {name} (did you mean {suggestion}?)"]
 
 
 def test_variables_of_other_parts_are_known(caplog: pytest.LogCaptureFixture) -> None:
