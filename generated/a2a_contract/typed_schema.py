@@ -18,7 +18,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from .field_paths import FieldPath, field_paths, render_path
+from .field_paths import MAX_FIELD_ERRORS, FieldPath, render_path
 from .finite import TOO_LARGE, is_finite, list_non_finite
 from .json_types import is_json_array, is_json_object
 
@@ -121,7 +121,7 @@ class TypedSchema(Generic[T]):
         except ValidationError as error:
             if (written := write_out_integers(value, error)) is not None:
                 return self.parse(written)
-            raise SchemaMismatchError(field_paths(error)) from error
+            raise SchemaMismatchError([(render_path(steps), text) for steps, text in list_type_errors(error, value)]) from error
 
     def serialize(self, value: T) -> object:
         """Serialize a value to JSON values, or raise ``SchemaMismatchError``."""
@@ -178,6 +178,38 @@ def _write_out(value: object, floats: AbstractSet[float]) -> object:
 
 
 # --- field errors ---
+
+_EXPECTED: Mapping[str, str] = {"tuple_type": "array", "list_type": "array", "model_type": "object", "dict_type": "object"}
+
+
+def list_type_errors(error: ValidationError, document: object) -> list[tuple[FieldPath, str]]:
+    """List where JSON that matches its schema does not fit its type, as where ``prefixItems`` without a type accepts an object.
+
+    Pydantic names the branch of a union as a step, which no document has, and each branch refuses for itself: only the innermost places count.
+    """
+    if error.error_count() > MAX_FIELD_ERRORS:
+        return [((), f"more than {MAX_FIELD_ERRORS} values are not of their types")]
+    found = {_follow_document(each["loc"], document): each for each in reversed(error.errors(include_url=False, include_context=False))}
+    outer = {steps[:length] for steps in found for length in range(len(steps))}
+    return [
+        (steps, f'the value is not of type "{_EXPECTED[each["type"]]}"' if each["type"] in _EXPECTED else each["msg"])
+        for steps, each in reversed(found.items())
+        if steps not in outer
+    ]
+
+
+def _follow_document(steps: FieldPath, document: object) -> FieldPath:
+    """Return the steps that a document has."""
+    found: list[str | int] = []
+    for step in steps:
+        if is_json_object(document) and step in document:
+            document = document[str(step)]
+        elif is_json_array(document) and isinstance(step, int) and step < len(document):
+            document = document[step]
+        else:
+            continue
+        found.append(step)
+    return tuple(found)
 
 
 def _iter_errors(errors: Iterable[jsonschema_rs.ValidationError]) -> Iterator[tuple[FieldPath, str]]:

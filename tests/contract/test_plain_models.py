@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import subprocess
@@ -150,6 +151,29 @@ def test_numbers_beyond_floats_are_refused_and_large_integers_are_read(tmp_path:
             late.model_dump_json()
         with pytest.raises(ValueError, match=r"^inner\[0\]\.more: infinity and NaN are no JSON; "):
             schema.write(late)
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "place", "kind"),
+    [
+        ({"prefixItems": [{"type": "string"}, {"type": "integer"}]}, {"x": 1}, "t", "array"),
+        ({"anyOf": [{"prefixItems": [{"type": "string"}], "items": False}, {"type": "null"}]}, 5, "t", "array"),
+        ({"type": "array", "items": {"properties": {"a": {"items": {"type": "string"}}}}}, [{}, {"a": 5}], "t[1].a", "array"),
+        ({"prefixItems": [{"type": "string"}, {"properties": {"a": {}}}]}, ["x", 5], "t[1]", "object"),
+    ],
+    ids=["a tuple of every length", "a tuple in a union", "items of a member", "an item of a tuple"],
+)
+def test_a_value_that_only_its_type_refuses_has_an_error_with_what_should_be_there(
+    member: dict[str, object], value: object, place: str, kind: str, tmp_path: Path
+) -> None:
+    """A schema without a type accepts every kind of value, its Python type one; the error has no names of branches, which no document has."""
+    with imported(tmp_path, {"root.json": {"title": "Root", "type": "object", "properties": {"t": member}}}) as name:
+        with pytest.raises(ValueError, match=f'^{re.escape(place)}: the value is not of type "{kind}"$'):
+            import_module(f"{name}.schemas").ROOT.parse({"t": value})
+        with pytest.raises(ValidationError) as refused:
+            import_module(name).Root.model_validate_json(json.dumps({"t": value}))
+        places = ["".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in each["loc"]) for each in refused.value.errors()]
+        assert places == [f".{place}"]
 
 
 def test_equal_schemas_give_equal_bytes(tmp_path: Path) -> None:

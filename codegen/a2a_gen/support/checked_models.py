@@ -22,7 +22,7 @@ from .finite import NOT_FINITE, TOO_LARGE, is_finite, iter_non_finite
 from .json_types import is_json_array, is_json_object
 from .schema_models import SCHEMAS_FILE, BranchSelector, DefaultValue, Json, Number, RestItems, SchemaModel, read_package_schemas
 from .text_formats import Base16Text, Base64Text, BinaryText, DateText, DateTimeText, DurationText, TimeText, UuidText
-from .typed_schema import SchemaMismatchError, SchemaValidator, TypedSchema, write_out_integers
+from .typed_schema import SchemaMismatchError, SchemaValidator, TypedSchema, list_type_errors, write_out_integers
 
 __all__ = [
     "Base16Text",
@@ -85,6 +85,8 @@ class CheckedModel(SchemaModel):
                 model = handler(value)
             except ValidationError as error:
                 if (written := write_out_integers(value, error)) is None:
+                    if info.mode == "json":
+                        cls._raise_errors(value, list_type_errors(error, value))
                     raise
                 model = handler(written)
         if info.mode != "json":
