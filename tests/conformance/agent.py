@@ -36,7 +36,7 @@ class NameGate:
     def admit(self, credentials: Credentials) -> Caller:
         """Take the token for the name."""
         kind, _, name = (credentials.get("authorization") or "").partition(" ")
-        if kind != "Bearer" or name not in {"ada", "bob", "eve"}:
+        if kind != "Bearer" or name not in {"ada", "bob", "carl", "eve"}:
             raise ChallengeError("Bearer", "Bring a token")
         if name == "eve":
             raise PermissionDeniedError("scope tasks:write is missing")
