@@ -98,18 +98,14 @@ class Encoded(Generic[T]):
 
     __slots__ = ("_json", "_model", "_type")
 
-    def __init__(self, of: type[T], model: T | None, json: bytes | None) -> None:
-        self._type, self._model, self._json = of, model, json
+    def __init__(self, of: type[T], json: bytes | None, model: T | None = None) -> None:
+        """Wrap JSON that a model of this type wrote, or a model."""
+        self._type, self._json, self._model = of, json, model
 
     @staticmethod
     def of(model: M) -> "Encoded[M]":
         """Wrap a model."""
-        return Encoded(type(model), model, None)
-
-    @staticmethod
-    def raw(of: type[M], json: bytes) -> "Encoded[M]":
-        """Wrap JSON that a model of this type wrote."""
-        return Encoded(of, None, json)
+        return Encoded(type(model), None, model)
 
     @property
     def model(self) -> T:
@@ -162,4 +158,4 @@ class OpenEnum(WireEnum):
     @property
     def is_known(self) -> bool:
         """Check that the contract lists this word."""
-        return type(self)._value2member_map_.get(self._value_) is self
+        return self._value_ in type(self)._value2member_map_

@@ -35,9 +35,9 @@ class IdGenerator:
         self._clock = clock or SystemClock()
         self._tick = 0
 
-    def new(self) -> str:
-        """Generate the next identifier, in the usual form with hyphens."""
-        now = self._clock.millis() << _COUNTER_BITS
+    def new(self, millis: int | None = None) -> str:
+        """Generate the next identifier, in the usual form with hyphens; now, or at a time that was just read."""
+        now = (self._clock.millis() if millis is None else millis) << _COUNTER_BITS
         # The counter overflows into the milliseconds: after more than 4,096 identifiers in one of them, the next ones are slightly ahead of time.
         self._tick = now if now > self._tick else self._tick + 1
         millis, counter = self._tick >> _COUNTER_BITS, self._tick & _COUNTER

@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from a2a_contract.dialects import DIALECTS
+from a2a_contract.operations import SEND_MESSAGE
+
 if TYPE_CHECKING:
     from a2a_runtime.surface import Surface
 
@@ -98,6 +101,11 @@ class GrpcOptions:
         scheme = match["scheme"] if match and match["scheme"] else "http" if self.certificate is None else "https"
         address = self.card_address(url)
         return address if address.startswith("unix:") else f"{scheme}://{address}"
+
+
+def has_grpc(dialect: str) -> bool:
+    """Tell whether a dialect, or a form of it, has a gRPC binding."""
+    return any(call.grpc is not None and dialect in {name, DIALECTS[name].form_of} for name, call in SEND_MESSAGE.calls.items())
 
 
 def is_grpc_installed() -> bool:

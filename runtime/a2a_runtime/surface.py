@@ -18,7 +18,6 @@ from a2a_contract import srs_forms
 from a2a_contract.dialects import DIALECTS, MESH, V0_3, V0_3_PROTO, V1_0
 from a2a_contract.errors import UnavailableError
 from a2a_contract.extensions import PushSignatures
-from a2a_contract.operations import SEND_MESSAGE
 from a2a_contract.v1_0 import AgentCardSignature, AgentInterface, SecurityRequirement, SecurityScheme, Task
 from a2a_runtime.agent import Agent, SkillDefinition, SkillOverride
 from a2a_runtime.auth.gate import AuthGate, DescribableGate, Gate, OpenGate
@@ -28,7 +27,7 @@ from a2a_runtime.caller import Caller, SurfaceKey
 from a2a_runtime.execution.injection import ProcessDependencies
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import HandlerKind, Skill
-from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.interfaces import GrpcOptions, has_grpc
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -48,11 +47,6 @@ _SPELLINGS = {dialect.spelling: dialect.name for dialect in DIALECTS.values() if
 
 AuthorizationPolicy: TypeAlias = Callable[[Caller, str, Task | None], bool | Awaitable[bool]]
 """Decides whether a caller may run an operation (its name) on one of their tasks, or on none."""
-
-
-def has_grpc(dialect: str) -> bool:
-    """Tell whether a dialect, or a form of it, has a gRPC binding."""
-    return any(call.grpc is not None and dialect in {name, DIALECTS[name].form_of} for name, call in SEND_MESSAGE.calls.items())
 
 
 class SignsCards(Protocol):
@@ -283,9 +277,15 @@ class Surface:
             vars(self).pop("skills", None)
         else:
             vars(self)["skills"] = self._select_skills(skills)
+        vars(self).pop("restricted_skills", None)
 
     def _select_skills(self, skills: Mapping[str, SkillDefinition]) -> Mapping[str, SkillDefinition]:
         return {key: skill for key, skill in skills.items() if self.only is None or key in self.only}
+
+    @cached_property
+    def restricted_skills(self) -> Mapping[str, SkillDefinition]:
+        """Skills of this surface that not every caller may use."""
+        return {key: skill for key, skill in self.skills.items() if skill.only_extended or skill.security_requirements}
 
     @cached_property
     def effective_gate(self) -> Gate | None:

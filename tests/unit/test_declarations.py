@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from a2a_contract.dialects import MESH, V0_3, V0_3_PROTO, V1_0
@@ -37,6 +39,15 @@ def test_defaults_of_a_skill_come_from_its_handler() -> None:
         ("a/b",),
         agent.default_output_modes,
     )
+
+
+def test_restricted_skills_follow_a_change_of_the_skills() -> None:
+    """A source may put a protected skill in the place of an open one."""
+    agent = two_skills()
+    surface = Surface(agent)
+    assert list(surface.restricted_skills) == []
+    surface.replace_skills({**agent.skills, "first": replace(agent.skills["first"], only_extended=True)})
+    assert list(surface.restricted_skills) == ["first"]
 
 
 def test_two_skills_of_one_id_are_refused() -> None:

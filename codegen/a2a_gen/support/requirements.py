@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
@@ -56,7 +57,8 @@ def _are_met(request: WireModel, demands: Iterable[Requirement]) -> bool:
                 continue
             values = node.__dict__
             for name in wanted.required:
-                if not (value := values[name]) or (type(value) not in _CONTENT and _is_empty(value)):
+                value = values[name]
+                if not value or (type(value) not in _CONTENT and value == _find_empty_word(value.__class__)):
                     return False
             for name in wanted.known:
                 if values[name] is not None and not values[name].is_known:
@@ -102,5 +104,11 @@ def _missing(node: WireModel, loc: _Loc, wanted: Requirement) -> Iterator[InitEr
 
 def _is_empty(value: object) -> bool:
     if isinstance(value, WireEnum):
-        return value == value.__reads__.get(0)
+        return value == _find_empty_word(type(value))
     return isinstance(value, str | bytes | list | dict) and not value
+
+
+@cache
+def _find_empty_word(kind: type[object]) -> str | None:
+    """Find the word of an enumeration that counts as none; other types have no words."""
+    return kind.__reads__.get(0) if issubclass(kind, WireEnum) else None

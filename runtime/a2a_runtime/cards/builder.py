@@ -27,7 +27,8 @@ from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
 from a2a_runtime.cards.extensions import build_extensions
-from a2a_runtime.surface import Surface, has_grpc
+from a2a_runtime.interfaces import has_grpc
+from a2a_runtime.surface import Surface
 
 Document: TypeAlias = dict[str, object]
 

@@ -16,7 +16,7 @@ import click
 from a2a_contract.errors import A2AError
 from a2a_contract.lifecycle import State
 from a2a_runtime.caller import SurfaceKey, TaskScope
-from a2a_runtime.clock import to_millis, to_rfc3339
+from a2a_runtime.clock import to_rfc3339
 from a2a_runtime.commands import CommandError
 from a2a_runtime.importing import explain_missing
 from a2a_runtime.project.loader import ProjectConfigError, read_store_setting
@@ -284,7 +284,7 @@ def list_tasks(selection: StoreSelection, state: str | None, context: str | None
         return found
 
     for task in _run(list_all()):
-        scope, updated_at = task.scope, to_rfc3339(to_millis(task.updated_at))
+        scope, updated_at = task.scope, to_rfc3339(task.status_at)
         click.echo(f"{task.wire_id}\t{task.state.name.lower()}\t{task.skill}\t{updated_at}\t{scope.surface}\t{scope.tenant}\t{scope.owner}")
 
 

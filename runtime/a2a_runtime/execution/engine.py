@@ -75,7 +75,7 @@ def to_snapshot_event(stored: StoredTask) -> LoggedEvent:
 
 def to_stream_response(event: LoggedEvent) -> Encoded[StreamResponse]:
     """Convert an event to its form on the wire, without parsing it."""
-    return Encoded.raw(StreamResponse, event.body)
+    return Encoded(StreamResponse, event.body)
 
 
 @dataclass(frozen=True, slots=True)

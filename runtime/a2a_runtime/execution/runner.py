@@ -197,8 +197,7 @@ class InProcessRunner:
         self._running[key] = run
         if self._dependencies.metrics is not None:
             run.began_at = self._clock.monotonic()
-            changed_at = claimed.stored.updated_at.timestamp()
-            self._dependencies.metrics.record_queue(skill.id, max(0.0, self._clock.millis() / 1000 - changed_at))
+            self._dependencies.metrics.record_queue(skill.id, max(0.0, (self._clock.millis() - claimed.stored.status_at) / 1000))
         self._working_delay.add(run)
         run.task.add_done_callback(partial(self._remove, key, run))
 

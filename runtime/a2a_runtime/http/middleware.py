@@ -73,8 +73,9 @@ class OriginPolicy:
     def check(self, headers: Mapping[bytes, bytes], *, is_write: bool) -> None:
         """Refuse a request from a page of an origin that is not allowed."""
         is_marked = b"origin" in headers or b"sec-fetch-site" in headers
+        is_browser = b"user-agent" in headers and headers[b"user-agent"].startswith(_BROWSER)
         # A page that reads over plain HTTP from its own origin sends neither header.
-        if not is_marked and not headers.get(b"user-agent", b"").startswith(_BROWSER):
+        if not is_marked and not is_browser:
             return
         origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
         if origin is not None and self._cors is not None and self._cors.is_origin_allowed(origin.decode("latin-1")):

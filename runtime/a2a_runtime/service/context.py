@@ -79,8 +79,8 @@ class CallContext(NamedTuple):
     @property
     def hidden_skills(self) -> Sequence[str]:
         """The skills that the caller may not use, and whose tasks, messages and state do not exist for it."""
-        skills = self.surface.skills.items()
-        return [name for name, each in skills if (each.only_extended or each.security_requirements) and not each.is_readable_by(self.caller)]
+        restricted = self.surface.restricted_skills
+        return [name for name, each in restricted.items() if not each.is_readable_by(self.caller)] if restricted else ()
 
     def limit_history(self, length: int | None) -> int | None:
         """Limit the requested length of the history to the maximum of the surface."""

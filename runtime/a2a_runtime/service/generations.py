@@ -52,10 +52,10 @@ class GenerationService(Service):
         numbered = context._replace(generation=configuration.if_generation_match, has_generations=True)
         response: JsonMembers = from_json((await super().send_message(request, numbered)).json)
         if not is_json_object(task := response.get("task")):
-            return Encoded.raw(SendMessageResponse, render(response))
+            return Encoded(SendMessageResponse, render(response))
         scope, length = context.task_scope(request.tenant), context.limit_history(configuration.history_length)
         rendered = await self._show(scope, str(task["id"]), length, configuration.timeline_length)
-        return Encoded.raw(SendMessageResponse, render({"task": rendered}))
+        return Encoded(SendMessageResponse, render({"task": rendered}))
 
     async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
         """Accept a message as above, and yield its task and events with their generations."""
@@ -82,7 +82,7 @@ class GenerationService(Service):
             timeline_length = request.timeline_length
             if request.current_generation is not None:
                 await self._wait_for_change(scope, request.id, request.current_generation)
-        return Encoded.raw(Task, render(await self._show(scope, request.id, length, timeline_length)))
+        return Encoded(Task, render(await self._show(scope, request.id, length, timeline_length)))
 
     async def list_tasks(self, request: ListTasksRequest, context: CallContext) -> Encoded[ListTasksResponse]:
         """List the tasks of the caller with their timelines."""
@@ -95,12 +95,12 @@ class GenerationService(Service):
             found = [{name: value for name, value in each.items() if name != _ARTIFACTS} for each in found]
         else:
             found = [{**each, _ARTIFACTS: each.get(_ARTIFACTS, [])} for each in found]
-        return Encoded.raw(ListTasksResponse, render({**page, "tasks": found}))
+        return Encoded(ListTasksResponse, render({**page, "tasks": found}))
 
     async def cancel_task(self, request: CancelTaskRequest, context: CallContext) -> Encoded[Task]:
         """Cancel a task, wait for its end up to the cancel timeout, and return it with its timeline."""
         await super().cancel_task(request, context)
-        return Encoded.raw(Task, render(await self._show(context.task_scope(request.tenant), request.id, None, None)))
+        return Encoded(Task, render(await self._show(context.task_scope(request.tenant), request.id, None, None)))
 
     async def _wait_for_change(self, scope: TaskScope, wire_id: str, known: int) -> None:
         """Wait until a task has a later generation than the client knows, or has ended, up to the time-out."""
@@ -142,9 +142,9 @@ class GenerationService(Service):
                 task = body.get("task") if event.seq else None
                 if is_json_object(task):
                     record = await self._read_record(await self._engine.load(scope, str(task["id"])), event.seq)
-                    yield Event(event.seq, Encoded.raw(StreamResponse, render({"task": record.show_task(task, timeline_length)})))
+                    yield Event(event.seq, Encoded(StreamResponse, render({"task": record.show_task(task, timeline_length)})))
                 elif not event.seq:
                     yield event
                 else:
                     record = record or await self._read_record(await self._engine.load(scope, wire_id), event.seq - 1)
-                    yield Event(event.seq, Encoded.raw(StreamResponse, render(record.add(event.seq, event.data.json))))
+                    yield Event(event.seq, Encoded(StreamResponse, render(record.add(event.seq, event.data.json))))

@@ -72,7 +72,7 @@ class TaskOperations(ServiceBase):
         needs_context = not page.total_size and context.dialect in _DIALECTS_REQUIRING_CONTEXT and context.srs_form is None
         if needs_context and query.context_id and not await self._store.load_conversation(scope, query.context_id, 1, context.hidden_skills):
             raise TaskNotFoundError("There is no task in this context", details={"context_id": query.context_id})
-        return Encoded.raw(ListTasksResponse, encode_page(await filter_readable(page, context), query))
+        return Encoded(ListTasksResponse, encode_page(await filter_readable(page, context), query))
 
     async def _list_page(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """Read a page, which may be longer than a page of the store."""

@@ -53,7 +53,7 @@ class SendCommand(NamedTuple):
 def parse_send_request(request: SendMessageRequest, context: CallContext) -> SendCommand:
     """Check a request as far as no skill is involved, and build its command."""
     surface = context.surface
-    if not surface.required_extensions.issubset(context.extensions):
+    if surface.required_extensions and not surface.required_extensions.issubset(context.extensions):
         missing = ", ".join(sorted(surface.required_extensions.difference(context.extensions)))
         raise ExtensionSupportRequiredError(f"Extension support is required: {missing}", details={"extensions": missing})
     check_sizes(request.message, surface.limits)

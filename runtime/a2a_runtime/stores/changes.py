@@ -16,11 +16,10 @@ from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_datetime
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import fragments
-from a2a_runtime.stores.fragments import Chunk, TaskFragments
+from a2a_runtime.stores.fragments import Chunk
 from a2a_runtime.stores.models import (
     ArtifactWrite,
     ChangeResult,
@@ -84,8 +83,8 @@ def build_first_version(scope: TaskScope, new: NewTask, *, key: str, wire_id: st
         epoch=0 if new.process is None else 1,
         process=new.process,
         cancel_requested=False,
-        updated_at=to_datetime(millis),
-        task=Encoded.raw(Task, task),
+        status_at=millis,
+        task=Encoded(Task, task),
         hidden_skills=tuple(new.hidden_skills),
     )
 
@@ -159,12 +158,12 @@ def bind_config(config: TaskPushNotificationConfig, wire_id: str, ids: IdGenerat
 
 def build_new_rows(new: NewTask, key: str, generator: IdGenerator, at: int) -> NewTaskRows:
     """Build the first rows of a task."""
-    wire_id = new.wire_id or generator.new()
+    wire_id = new.wire_id or generator.new(at)
     ids = fragments.encode_ids(wire_id, new.context_id)
     status = fragments.encode_status(INITIAL, at, None)
     message = fragments.encode_message(new.message, ids)
     metadata = fragments.encode_object(new.metadata) if new.metadata else fragments.EMPTY_OBJECT
-    task = fragments.encode_task(ids.joined, TaskFragments(status, (), (message,), metadata))
+    task = fragments.encode_task(ids.joined, status, (), (message,), metadata)
     push_config = new.push_config and bind_config(new.push_config, wire_id, generator)
     return NewTaskRows(key, wire_id, at, ids.joined, status, message, metadata, task, fragments.encode_task_event(task), push_config)
 
@@ -247,14 +246,15 @@ class RecentTasks:
         stored, new_rows = recent
         *earlier, last = result.events
         history = (new_rows.message, *rows.messages)
-        parts = TaskFragments(rows.status or new_rows.status, [row.artifact for row in rows.chunks], history, new_rows.metadata)
+        artifacts = [row.artifact for row in rows.chunks]
+        task = fragments.encode_task(new_rows.ids, rows.status or new_rows.status, artifacts, history, new_rows.metadata)
         changed = replace(
             stored,
             state=last.state,
             version=_FIRST_CHANGE_VERSION,
             last_seq=last.seq,
             process=None if change.release_claim or lifecycle.is_terminal(last.state) else stored.process,
-            updated_at=to_datetime(at),
-            task=Encoded.raw(Task, fragments.encode_task(new_rows.ids, parts)),
+            status_at=at,
+            task=Encoded(Task, task),
         )
         return replace(result, events=(*earlier, replace(last, stored=changed)))

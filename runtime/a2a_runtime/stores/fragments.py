@@ -23,7 +23,7 @@ from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Task
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import to_datetime, to_rfc3339
+from a2a_runtime.clock import to_rfc3339
 from a2a_runtime.stores.models import MESSAGE_EVENT, LoggedEvent, RecordKind, ReplayRecord, StoredTask, TaskHead
 
 EMPTY_OBJECT = b"{}"
@@ -141,21 +141,16 @@ def encode_artifact(artifact_id: str, chunks: Sequence[Chunk]) -> bytes:
     return b'%b"parts":[%b]%b' % (before, parts, after)
 
 
-class TaskFragments(NamedTuple):
-    """The fragments of a task."""
-
-    status: bytes
-    artifacts: Sequence[bytes] = ()
-    history: Sequence[bytes] = ()
-    metadata: bytes = EMPTY_OBJECT
-
-
-def encode_task(ids: bytes, pieces: TaskFragments) -> bytes:
+def encode_task(ids: bytes, status: bytes, artifacts: Sequence[bytes] = (), history: Sequence[bytes] = (), metadata: bytes = EMPTY_OBJECT) -> bytes:
     """Join a task from its ids and its fragments, in one step: copies on the way took a third of the time of a message of a megabyte."""
-    artifacts = (b',"artifacts":[', b",".join(pieces.artifacts), b"]") if pieces.artifacts else ()
-    history = (b',"history":[', b",".join(pieces.history), b"]") if pieces.history else ()
-    metadata = (b',"metadata":', pieces.metadata) if pieces.metadata != EMPTY_OBJECT else ()
-    return b"".join((b'{"id":', ids, b',"status":', pieces.status, *artifacts, *history, *metadata, b"}"))
+    more: tuple[bytes, ...] = ()
+    if artifacts:
+        more = (b',"artifacts":[', b",".join(artifacts), b"]")
+    if history:
+        more += (b',"history":[', b",".join(history), b"]")
+    if metadata != EMPTY_OBJECT:
+        more += (b',"metadata":', metadata)
+    return b"".join((b'{"id":', ids, b',"status":', status, *more, b"}"))
 
 
 def encode_task_event(body: bytes) -> bytes:
@@ -209,7 +204,7 @@ def to_task_head(row: TaskRow) -> TaskHead:
 def to_stored_task(row: TaskRow, history: Sequence[bytes], chunks: Iterable[ChunkColumns]) -> StoredTask:
     """Build a task from its row, messages and chunks; the chunks of one artifact are adjacent and in order."""
     artifacts = [encode_artifact(name, [Chunk(*chunk[1:]) for chunk in own]) for name, own in groupby(chunks, key=itemgetter(0))]
-    pieces = TaskFragments(row["status"], artifacts, history, row["metadata"])
+    task = encode_task(encode_ids(row["wire_id"], row["context_id"]).joined, row["status"], artifacts, history, row["metadata"])
     return StoredTask(
         key=str(row["key"]),
         wire_id=row["wire_id"],
@@ -223,7 +218,7 @@ def to_stored_task(row: TaskRow, history: Sequence[bytes], chunks: Iterable[Chun
         epoch=row["epoch"],
         process=row["process"],
         cancel_requested=bool(row["cancel_requested"]),
-        updated_at=to_datetime(row["status_at"]),
-        task=Encoded.raw(Task, encode_task(encode_ids(row["wire_id"], row["context_id"]).joined, pieces)),
+        status_at=row["status_at"],
+        task=Encoded(Task, task),
         hidden_skills=decode_names(row["hidden_skills"]),
     )

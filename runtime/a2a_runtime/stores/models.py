@@ -11,6 +11,7 @@ from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
+from a2a_runtime.clock import to_datetime
 from a2a_runtime.structs import struct
 
 MESSAGE_EVENT = b'{"message":'
@@ -180,9 +181,14 @@ class StoredTask:
     epoch: int
     process: str | None
     cancel_requested: bool
-    updated_at: datetime  # time of its status
+    status_at: int  # time of its status, in milliseconds
     task: Encoded[Task]
     hidden_skills: Sequence[str] = ()
+
+    @property
+    def updated_at(self) -> datetime:
+        """The time of its status."""
+        return to_datetime(self.status_at)
 
 
 @struct

@@ -155,7 +155,7 @@ class EventHub:
         buffer = self._acquire_buffer(key, cursor)
         try:
             while True:
-                for event in await self._read_batch(buffer, key, cursor):
+                for event in buffer.events_after(cursor) or await self._read_batch(buffer, key, cursor):
                     cursor = event.seq
                     if not with_messages and event.is_message:
                         continue
@@ -175,7 +175,7 @@ class EventHub:
             if is_current and buffer.last_seq == cursor:
                 await buffer.next_change()
             while True:
-                for event in await self._read_batch(buffer, key, cursor):
+                for event in buffer.events_after(cursor) or await self._read_batch(buffer, key, cursor):
                     if event.state in until or event.state in TERMINAL:
                         return event
                     cursor = event.seq

@@ -13,7 +13,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, StreamResponse, Task, TaskState
 from a2a_runtime.clock import to_datetime
 from a2a_runtime.stores import fragments
-from a2a_runtime.stores.fragments import Chunk, TaskFragments
+from a2a_runtime.stores.fragments import Chunk
 
 AT = 1_793_872_800_007
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -28,7 +28,8 @@ def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, n
     made = Artifact(artifact_id=name, name=name, parts=[Part(text=name), Part(text="2")], metadata={key: {"parts": []}})
     ids = fragments.encode_ids(wire_id, context_id)
     said = fragments.encode_message(HELLO, ids)
-    pieces = TaskFragments(
+    joined = fragments.encode_task(
+        ids.joined,
         status=fragments.encode_status(State.WORKING, AT, said),
         artifacts=[
             fragments.encode_artifact(name, [fragments.encode_chunk(made)]),
@@ -37,7 +38,6 @@ def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, n
         history=[said],
         metadata=fragments.encode_object({key: name}),
     )
-    joined = fragments.encode_task(ids.joined, pieces)
     model = Task.model_validate_json(joined)
     assert model.to_json() == joined
     assert (model.id, model.context_id, model.status.state, model.status.timestamp) == (wire_id, context_id, TaskState.WORKING, to_datetime(AT))
@@ -47,7 +47,7 @@ def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, n
 
 def test_missing_fragments_leave_no_member() -> None:
     """A task without artifacts, history and metadata has no such members."""
-    joined = fragments.encode_task(OWN, TaskFragments(fragments.encode_status(State.SUBMITTED, AT, None)))
+    joined = fragments.encode_task(OWN, fragments.encode_status(State.SUBMITTED, AT, None))
     assert list(json.loads(joined)) == ["id", "contextId", "status"]
 
 
@@ -57,7 +57,7 @@ def test_events_are_what_their_models_write(state: State) -> None:
     status = fragments.encode_status(state, AT, HELLO.to_json())
     chunk = fragments.encode_artifact("a", [fragments.encode_chunk(Artifact(artifact_id="a", parts=[Part(text="x")]))])
     events = [
-        fragments.encode_task_event(fragments.encode_task(OWN, TaskFragments(status))),
+        fragments.encode_task_event(fragments.encode_task(OWN, status)),
         fragments.encode_status_event(OWN, status, None),
         fragments.encode_status_event(OWN, status, b'{"k":null}'),
         fragments.encode_artifact_event(OWN, chunk, append=True, last_chunk=True),

@@ -22,7 +22,7 @@ def test_a_model_is_written_once() -> None:
 def test_json_is_read_once() -> None:
     """The model of JSON is made when it is asked for, and kept; the JSON stays the same bytes."""
     json = b'{ "text": "a" }'
-    encoded = Encoded.raw(Note, json)
+    encoded = Encoded(Note, json)
     assert encoded.model == Note(text="a")
     assert encoded.model is encoded.model
     assert encoded.json is json

@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
+from itertools import repeat
 from operator import attrgetter
 from secrets import randbits
 from typing import TypeAlias
@@ -20,18 +21,17 @@ from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Artifact, Task
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.clock import Clock, to_datetime
+from a2a_runtime.clock import Clock
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.changes import ChunkRow, join_rows
-from a2a_runtime.stores.fragments import TaskFragments
 from a2a_runtime.stores.models import LoggedEvent, StoredTask
 
 _MAX_STALE_SLACK = 64
-_JOINED_CHUNKS, _SMALL_CHUNK_BYTES = 64, 4096
 _KEY_BITS = 60  # four less than a key has digits for, so that no process counts beyond them
+_JOINED_CHUNKS, _SMALL_CHUNK_BYTES = 64, 4096
 
-TimedMessage: TypeAlias = tuple[int, bytes]
-"""The time of a message, and the message."""
+KeptMessage: TypeAlias = tuple[int, bytes, str]
+"""A message with its time and the skill of its task."""
 
 
 @dataclass(slots=True, eq=False)
@@ -57,8 +57,10 @@ class MemoryTask:
     epoch: int
     status: bytes
     metadata: bytes
-    history: tuple[TimedMessage, ...]
+    history: tuple[bytes, ...]
     events: list[LoggedEvent] | None  # None: no longer kept
+    created_at: int = 0  # the time of its first message too
+    later_times: tuple[int, ...] = ()  # of its other messages
     state: State = INITIAL
     version: int = 1
     last_seq: int = 1
@@ -101,7 +103,7 @@ class MemoryTask:
         artifacts = self.artifacts
         if isinstance(artifacts, tuple):
             return artifacts
-        packed = tuple([_pack_artifact(rows) for rows in artifacts.values()])
+        packed = tuple([(rows[0] if len(rows) == 1 else join_rows(rows)).artifact for rows in artifacts.values()])
         if self.state in lifecycle.TERMINAL:
             self.artifacts = packed
         return packed
@@ -116,16 +118,20 @@ class MemoryTask:
         """Write the ids again, as they stand in the task and its events."""
         return fragments.encode_ids(self.wire_id, self.context_id).joined
 
+    def iter_messages(self) -> Iterable[KeptMessage]:
+        """Iterate over the messages, oldest first."""
+        return zip((self.created_at, *self.later_times), self.history, repeat(self.skill), strict=False)
+
     def clear(self) -> None:
         """Release the content."""
         self.history, self.artifacts, self.events = (), (), None
 
     def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Return the task as it is now."""
-        first = 0 if history_length is None else max(0, len(self.history) - history_length)
-        history = [body for _, body in self.history[first:]]
+        history = self.history if history_length is None else self.history[max(0, len(self.history) - history_length) :]
         status = self.status or fragments.encode_status(self.state, self.status_at, None)
-        parts = TaskFragments(status, self.pack_artifacts() if include_artifacts else (), history, self.metadata)
+        artifacts = self.pack_artifacts() if include_artifacts else ()
+        task = fragments.encode_task(self.ids or self.encode_ids(), status, artifacts, history, self.metadata)
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,
@@ -139,14 +145,10 @@ class MemoryTask:
             epoch=self.epoch,
             process=self.process,
             cancel_requested=self.cancel_requested,
-            updated_at=to_datetime(self.status_at),
-            task=Encoded.raw(Task, fragments.encode_task(self.ids or self.encode_ids(), parts)),
+            status_at=self.status_at,
+            task=Encoded(Task, task),
             hidden_skills=self.hidden_skills,
         )
-
-
-def _pack_artifact(rows: Sequence[ChunkRow]) -> bytes:
-    return rows[0].artifact if len(rows) == 1 else fragments.encode_artifact(rows[0].artifact_id, [row.chunk for row in rows])
 
 
 def _unpack_artifact(body: bytes) -> tuple[str, list[ChunkRow]]:
@@ -238,8 +240,10 @@ class TaskIndex:
     def now_millis(self) -> int:
         """Return the time, never earlier than before, so that the order of positions is the order of times."""
         now = self._clock.millis()
-        self._now = max(self._now, now)
-        return self._now
+        if now <= self._now:  # one object for all of a millisecond
+            return self._now
+        self._now = now
+        return now
 
     def new_key(self) -> str:
         """Generate the key of a new task: it sorts by age, and differs from the keys of earlier processes."""
@@ -270,10 +274,11 @@ class TaskIndex:
         self.tasks[task.key] = task
         index.by_wire_id[task.wire_id] = task
         others = index.by_context.setdefault(task.context_id, task)
-        if isinstance(others, list):
-            others.append(task)
-        elif others is not task:
-            index.by_context[task.context_id] = [others, task]
+        if others is not task:
+            if isinstance(others, list):
+                others.append(task)
+            else:
+                index.by_context[task.context_id] = [others, task]
         self.active[task.key] = task
         self._append(index, task, at)
 

@@ -15,13 +15,10 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores import changes
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
-from a2a_runtime.stores.memory.index import MemoryTask, TaskIndex
+from a2a_runtime.stores.memory.index import KeptMessage, MemoryTask, TaskIndex
 from a2a_runtime.stores.models import IdempotencyKey, LoggedEvent, PushFailure, RecordKind, ReplayRecord
 
 ScopedKey = tuple[TaskScope, str, str]
-
-KeptMessage = tuple[int, bytes, str]
-"""A ``TimedMessage`` with the skill of its task."""
 
 message_time = itemgetter(0)
 """Sort key of messages."""
@@ -126,7 +123,7 @@ class MemoryBase:
     def _expire(self, task: MemoryTask) -> None:
         """Delete a task, but keep the messages that its conversation still needs."""
         cutoff = self._conversation_cutoff()
-        kept = [(at, body, task.skill) for at, body in task.history if at > cutoff]
+        kept = [message for message in task.iter_messages() if message_time(message) > cutoff]
         if kept:
             conversation = self._touch_conversation(task.scope, task.context_id)
             messages = sorted([*conversation.messages, *kept], key=message_time)

@@ -74,7 +74,7 @@ class MemoryStore(MemoryTasks):
         messages = [] if conversation is None else [message for message in conversation.messages if message[2] not in hidden_skills]
         for task in self._index.find_in_context(scope, context_id):
             if task.skill not in hidden_skills:
-                messages += [(at, body, task.skill) for at, body in task.history]
+                messages += task.iter_messages()
         recent = sorted((message for message in messages if message[0] > cutoff), key=message_time)
         return [Message.model_validate_json(body) for _, body, _ in recent[max(0, len(recent) - limit) :]]
 

@@ -55,7 +55,8 @@ class MemoryTasks(MemoryBase):
             epoch=created.stored.epoch,
             status=rows.status,
             metadata=rows.metadata,
-            history=((at, rows.message),),
+            history=(rows.message,),
+            created_at=at,
             events=[*created.events],
             hidden_skills=tuple(new.hidden_skills),
         )
@@ -109,7 +110,8 @@ class MemoryTasks(MemoryBase):
         task.metadata = planned.metadata
         self._write_content(task, change, rows)
         if rows.messages:
-            task.history = (*task.history, *((at, body) for body in rows.messages))
+            task.history += tuple(rows.messages)
+            task.later_times += (at,) * len(rows.messages)
         task.version += 1
         task.last_seq += len(events)
         if task.events is not None:
@@ -121,7 +123,8 @@ class MemoryTasks(MemoryBase):
         if task.state in lifecycle.TERMINAL:
             task.pack_artifacts()
             task.process = None
-            self._records.pop(task.key, None)
+            if self._records:
+                self._records.pop(task.key, None)
         elif change.records:
             self._records.setdefault(task.key, {}).update({(record.kind, record.key): record for record in change.records})
         if change.idempotency_key is not None:

@@ -35,7 +35,9 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
         epoch=progress.epoch,
         status=fragments.encode_status(state, status_millis(task, found), message),
         metadata=fragments.encode_object(found.public) if found.public else fragments.EMPTY_OBJECT,
-        history=tuple((facts.created, each.to_json()) for each in task.history or ()),
+        history=tuple(each.to_json() for each in task.history or ()),
+        created_at=facts.created,
+        later_times=(facts.created,) * (len(task.history or ()) - 1),
         events=[],
         state=state,
         version=progress.version,
@@ -46,7 +48,7 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
     for artifact in task.artifacts or ():
         body = artifact.to_json()
         built.write_chunk(ChunkRow(artifact.artifact_id, True, fragments.encode_chunk(artifact), body))  # noqa: FBT003 - a column
-    built.content_bytes += sum(len(body) for _, body in built.history) + len(built.metadata)
+    built.content_bytes += sum(map(len, built.history)) + len(built.metadata)
     built.log_bytes = 0
     if state in lifecycle.TERMINAL:
         built.pack_artifacts()

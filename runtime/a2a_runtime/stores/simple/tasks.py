@@ -115,7 +115,7 @@ class SimpleTasks(MemoryStore):
                 await self._call("update_task", task.id, self._codec.to_state(State.REJECTED), task_metadata={reserved.FACTS: None})
             raise
         kept = self._index.tasks[result.stored.key]
-        kept.history = tuple((created, body) for _, body in kept.history)
+        kept.created_at = created
         await self._note_version(result.stored.key, task.id, version)
         return result
 

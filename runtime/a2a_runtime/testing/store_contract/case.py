@@ -18,7 +18,7 @@ from a2a_runtime.stores.models import ArtifactWrite, IdempotencyKey, NewTask, St
 from a2a_runtime.testing.clock import FakeClock
 
 SCOPE = TaskScope("/agent", "acme", "ada")
-_EMPTY = Encoded.raw(Task, b"{}")
+_EMPTY = Encoded(Task, b"{}")
 HOUR_SECONDS = 3600.0
 LEASE_SECONDS = 10.0
 REUSE_SECONDS = 300.0
