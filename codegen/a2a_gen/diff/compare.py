@@ -22,7 +22,7 @@ from a2a_gen.diff.rules.rule import ChangeRule, Effect
 from a2a_gen.diff.rules.texts import compare_text
 from a2a_gen.diff.rules.types import TYPE_CHANGED, TYPE_NARROWED, TYPE_WIDENED, compare_kinds
 from a2a_gen.diff.rules.unions import BRANCH_ADDED, BRANCH_REMOVED, TAG_CHANGED, compare_alternatives, match_branches
-from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_annotation
+from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, find_only_branch, is_annotation, is_constraint
 from a2a_gen.diff.value_set import Alternative, ComparisonTooLargeError, ValueSet, build_value_set
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.references import iter_schemas
@@ -127,6 +127,34 @@ class SchemaEquality:
         return self._is_equal_json(old, new, schemas, pairs, "" if plain else keyword)
 
 
+# Keywords that depend on each other.
+_GROUPS = (
+    ("properties", "patternProperties", "additionalProperties"),
+    ("prefixItems", "items", "additionalItems"),
+    ("contains", "minContains", "maxContains"),
+    ("if", "then", "else"),
+    ("minimum", "exclusiveMinimum"),
+    ("maximum", "exclusiveMaximum"),
+)
+_GROUP_BY_KEYWORD = {keyword: group for group in _GROUPS for keyword in group}
+
+
+def split_schema(schema: SchemaLocation) -> Iterator[SchemaLocation]:
+    """Split a schema into parts that together say the same.
+
+    One with a keyword of this project stays whole, since that says how others are read; so does one with a reference, beside which older drafts
+    ignore all others.
+    """
+    if schema.data is False or any(keyword == "$ref" or keyword.startswith("x-") for keyword in schema.members):
+        yield schema
+        return
+    compared = (each for each in schema.members if is_constraint(schema, each) or each in _COMPARED_ANNOTATIONS)
+    for group in dict.fromkeys(_GROUP_BY_KEYWORD.get(each, (each,)) for each in compared):
+        branch = find_only_branch(schema, group[0], has_groups=False)
+        part: dict[str, Json] = {keyword: schema.members[keyword] for keyword in group if keyword in schema.members}
+        yield from (SchemaLocation(schema.file, f"{schema.pointer}#part/{group[0]}", part),) if branch is None else split_schema(branch)
+
+
 def _select_compared_keywords(members: dict[str, Json]) -> dict[str, Json]:
     return {word: value for word, value in members.items() if not is_annotation(word) or word in _COMPARED_ANNOTATIONS or word.startswith("x-")}
 
@@ -203,10 +231,23 @@ class SchemaComparison:
         return False
 
     def is_same(self, pair: NodePair) -> bool:
-        """Return true if the schemas of both nodes have equal content."""
-        if pair.old.expanded_unions or pair.new.expanded_unions or len(pair.old.schemas) != len(pair.new.schemas):
+        """Return true if the schemas of both nodes have equal content, however it is divided among them."""
+        if pair.old.expanded_unions or pair.new.expanded_unions:
             return False
-        return all(self.equality.is_same(*schemas) for schemas in zip(pair.old.schemas, pair.new.schemas, strict=True))
+        schemas = pair.old.schemas, pair.new.schemas
+        if len(schemas[0]) == len(schemas[1]) and all(self.equality.is_same(*each) for each in zip(*schemas, strict=True)):
+            return True
+        return self._has_same_parts(pair)
+
+    def _has_same_parts(self, pair: NodePair) -> bool:
+        if any(tree.has_scopes or tree.has_unevaluated for tree in self.trees):
+            return False
+        old, new = ([part for schema in node.schemas for part in split_schema(schema)] for node in (pair.old, pair.new))
+        if {tuple(part.members) for part in old} != {tuple(part.members) for part in new}:
+            return False
+        return all(any(self.equality.is_same(one, other) for other in new) for one in old) and all(
+            any(self.equality.is_same(one, other) for one in old) for other in new
+        )
 
     def _compare(self, pair: NodePair) -> Expansion:
         old, new = self.get_value_set(0, pair.old), self.get_value_set(1, pair.new)

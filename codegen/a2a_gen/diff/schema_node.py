@@ -1,7 +1,7 @@
 """Schema files of one side, and nodes: the schemas that a value must satisfy all at once. No I/O.
 
-``$ref``, the keywords beside it and every branch of ``allOf`` become schemas of one node. A schema without constraints of its own is dropped, so
-a definition and a property that only refers to it are the same node.
+``$ref``, the keywords beside it, every branch of ``allOf`` and the only branch of a union become schemas of one node. A schema without constraints
+of its own is dropped, so a definition and a property that only refers to it are the same node.
 """
 
 from __future__ import annotations
@@ -308,7 +308,24 @@ def has_constraints(tree: SchemaTree, schema: SchemaLocation) -> bool:
     reference = schema.members.get("$ref")
     if isinstance(reference, str) and tree.resolve(schema, reference) is None:
         return True
-    return schema.data is False or any(not (keyword in STRUCTURAL_KEYWORDS or is_annotation(keyword)) for keyword in schema.members)
+    return schema.data is False or any(is_constraint(schema, keyword) for keyword in schema.members)
+
+
+def is_constraint(schema: SchemaLocation, keyword: str) -> bool:
+    """Return true if a keyword constrains values itself; a union of which one branch can be valid is that branch, as in ``allOf``."""
+    return not (keyword in STRUCTURAL_KEYWORDS or is_annotation(keyword)) and find_only_branch(schema, keyword) is None
+
+
+def find_only_branch(schema: SchemaLocation, keyword: str, *, has_groups: bool = True) -> SchemaLocation | None:
+    """Find the only branch of a union that can be valid, beside ``false``; ``None`` if there are others, or readers expect more.
+
+    One that only requires members stays a group of members unless ``has_groups`` is false.
+    """
+    is_closed_union = keyword in UNION_KEYWORDS and schema.members.get("x-extensible-union") is not True
+    branches = schema.members.get(keyword) if is_closed_union else None
+    possible = [index for index, each in enumerate(branches) if each is not False] if isinstance(branches, list) else []
+    branch = schema.descend(keyword, possible[0]) if len(possible) == 1 else None
+    return None if branch is None or (has_groups and set(branch.members) == {"required"}) else branch
 
 
 def _iter_conjuncts(tree: SchemaTree, schema: SchemaLocation) -> Iterator[SchemaLocation]:
@@ -321,3 +338,7 @@ def _iter_conjuncts(tree: SchemaTree, schema: SchemaLocation) -> Iterator[Schema
         part = schema.descend("allOf", index)
         if part is not None:
             yield part
+    for keyword in UNION_KEYWORDS:
+        branch = find_only_branch(schema, keyword)
+        if branch is not None:
+            yield branch

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from a2a_gen.diff import canonical
 from a2a_gen.diff.regex import is_match
-from a2a_gen.diff.schema_node import KINDS, UNION_KEYWORDS, SchemaLocation, SchemaNode, SchemaTree, build_node, is_annotation
+from a2a_gen.diff.schema_node import KINDS, UNION_KEYWORDS, SchemaLocation, SchemaNode, SchemaTree, build_node, find_only_branch, is_annotation
 from a2a_gen.problems import GeneratorError
 from a2a_gen.source.json_text import Json
 
@@ -179,7 +179,7 @@ def _iter_unions(node: SchemaNode) -> Iterator[tuple[SchemaLocation, str]]:
     for schema in node.schemas:
         groups = {keyword for keyword, _ in find_presence_groups(schema)}
         for keyword in UNION_KEYWORDS:
-            if isinstance(schema.members.get(keyword), list) and keyword not in groups:
+            if isinstance(schema.members.get(keyword), list) and keyword not in groups and find_only_branch(schema, keyword) is None:
                 yield schema, keyword
 
 

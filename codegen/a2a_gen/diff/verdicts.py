@@ -24,13 +24,14 @@ from a2a_gen.diff.rules.annotations import AFTER_SUNSET, ALIAS_REMOVED, BEFORE_S
 from a2a_gen.diff.rules.applicators import UNDECIDABLE, WHOLE_SCHEMA, is_about_unknown
 from a2a_gen.diff.rules.containment import NARROWED, WIDENED
 from a2a_gen.diff.rules.enums import ENUM_CLOSED, ENUM_OPENED
-from a2a_gen.diff.rules.properties import ADDED_WITH_DEFAULT, RENAMED, RENAMED_ALIAS
+from a2a_gen.diff.rules.properties import ADDED_WITH_DEFAULT, REMOVED_OPTIONAL, RENAMED, RENAMED_ALIAS
 from a2a_gen.diff.rules.rule import ChangeLevel, ChangeLevels
 from a2a_gen.diff.rules.texts import ENCODING_CHANGED
 from a2a_gen.diff.rules.unions import TAG_CHANGED
-from a2a_gen.diff.schema_node import Location
+from a2a_gen.diff.schema_node import Location, build_node
 from a2a_gen.diff.usage import BOTH, Usage, UsageMap, find_enclosing_definition
 from a2a_gen.diff.witness import Witness, WitnessFinder
+from a2a_gen.source.json_text import unescape_key
 
 # Changes of what strings, names and tags mean; the set of valid documents does not decide about them.
 _MEANING_RULES = frozenset({ALIAS_REMOVED, BEFORE_SUNSET, ENCODING_CHANGED, RENAMED, RENAMED_ALIAS, TAG_CHANGED})
@@ -114,6 +115,8 @@ class FindingBuilder:
     def _settle(self, change: SchemaChange, reached: ReachedPair, usages: frozenset[Usage], witnesses: list[Witness]) -> SchemaChange | None:
         """Correct the levels of a change by facts; ``None`` if it has no effect."""
         levels, claimed, empty = change.levels, 0, 0
+        if change.rule is REMOVED_OPTIONAL and self._is_described_elsewhere(change, reached):
+            return replace(change, level_override=replace(levels, read=ChangeLevel.INFO, write=ChangeLevel.INFO))
         for direction in DIRECTIONS:
             if not direction.has_effect(change):
                 continue
@@ -134,6 +137,13 @@ class FindingBuilder:
             return None
         self._note_effect(change, levels, reached)
         return change if levels == change.levels else replace(change, level_override=levels)
+
+    def _is_described_elsewhere(self, change: SchemaChange, reached: ReachedPair) -> bool:
+        """Return true if a removed member had a schema, and the set of documents is proven to be the same: other keywords say the same."""
+        file, pointer = change.old
+        schema = self._trees[0].get_root(file).descend(*map(unescape_key, pointer.split("/")[1:]))
+        is_free = schema is None or build_node(self._trees[0], [schema]).is_unconstrained
+        return not is_free and all(self._is_proven_empty(change, reached, direction) for direction in DIRECTIONS)
 
     def _note_effect(self, change: SchemaChange, levels: ChangeLevels, reached: ReachedPair) -> None:
         """Note the definitions that a change breaks, or may break."""
