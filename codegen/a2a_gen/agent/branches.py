@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from a2a_gen.agent.catalog import SchemaCatalog, bundle_all, pascal
+from a2a_gen.agent.catalog import SchemaCatalog, bundle_all, bundle_together, pascal
 from a2a_gen.agent.schemas import SchemaRef
 from a2a_gen.agent.types import (
     AgentType,
@@ -142,11 +142,11 @@ def _serialize(document: Json) -> bytes:
 
 def _list_branches(union: UnionType, types: Mapping[str, Definition], catalogue: SchemaCatalog, documents: dict[str, Json]) -> Iterator[Json]:
     options = [each for each in union.options if each is not ScalarType.NULL]
-    for shape, place in union.branches:
+    for shape, places in union.branches:
         if shape in options and (kinds := _kinds(shape, types)):
-            draft, reference = bundle_all(place, catalogue, documents)
+            reference = bundle_together(places, catalogue, documents)
             members = {member for each in iter_parts(shape, types) for member in _member_names(each, types)}
-            yield {"option": options.index(shape), "kinds": [*kinds], "schema": f"{draft}{reference}", "members": [*sorted(members)]}
+            yield {"option": options.index(shape), "kinds": [*kinds], "schema": reference, "members": [*sorted(members)]}
 
 
 def _member_names(shape: AgentType, types: Mapping[str, Definition]) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from keyword import iskeyword
 from pathlib import PurePosixPath
@@ -151,6 +151,22 @@ def bundle_all(place: SchemaRef, catalogue: SchemaCatalog, documents: dict[str, 
         (each for each in catalogue.names if each.file == place.file and _is_within(place.pointer, each.pointer)), key=lambda each: len(each.pointer)
     )
     return address, f"#/{holder}/{catalogue.names[target]}{quote(place.pointer.removeprefix(target.pointer), safe=_POINTER)}"
+
+
+def bundle_together(places: Sequence[SchemaRef], catalogue: SchemaCatalog, documents: dict[str, Json]) -> str:
+    """Return the address of a schema that says what the schemas at some places say together."""
+    addresses = [bundle_all(place, catalogue, documents) for place in places]
+    references: list[Json] = [{"$ref": "".join(each)} for each in addresses]
+    if len(references) == 1:
+        return "".join(addresses[0])
+    document = documents[addresses[0][0]]
+    holder = next(each for each in schemas.HOLDERS if isinstance(document, dict) and each in document)
+    definitions = document[holder] if isinstance(document, dict) else None
+    if not isinstance(definitions, dict):
+        raise TypeError(f"{addresses[0][0]}: no definitions")
+    name = f"combined{len(definitions)}"  # types begin with a capital
+    definitions[name] = {"allOf": references}
+    return f"{addresses[0][0]}#/{holder}/{name}"
 
 
 def _is_within(pointer: str, outer: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from a2a_gen.agent import schemas
 from a2a_gen.agent.branches import break_cycles, name_parts
 from a2a_gen.agent.catalog import SchemaCatalog, pascal
+from a2a_gen.agent.combinations import MAX_COMBINATIONS, combine_branches
 from a2a_gen.agent.schemas import Schema, SchemaRef
 from a2a_gen.agent.types import (
     AgentType,
@@ -33,7 +34,19 @@ from a2a_gen.agent.types import (
     make_union,
 )
 from a2a_gen.agent.value_checks import ValueChecker
-from a2a_gen.agent.views import View, ViewSource, assertions, conjuncts, explain_too_many, sure_kinds, views
+from a2a_gen.agent.views import (
+    View,
+    ViewSource,
+    assertions,
+    conjuncts,
+    explain_too_many,
+    get_member_source,
+    is_closed,
+    is_in_every_branch,
+    is_opened,
+    sure_kinds,
+    views,
+)
 from a2a_gen.problems import Level, Problem
 from a2a_gen.source.json_text import Json, escape_key
 from a2a_gen.source.references import PROTOCOL_PREFIX
@@ -143,7 +156,25 @@ class TypeBuilder:
             return self._class(said, found, name, is_own=is_own)
         inner = said if len(said) > 1 else conjuncts(said[0])
         inner = [_with_type(each, kinds[0]) for each in inner] if kinds and len(kinds) == 1 else inner
+        combined = combine_branches(inner, self._catalogue)
+        if len(combined) > MAX_COMBINATIONS:
+            problem = f"the type has the branches of one union only: the unions that all apply have more than {MAX_COMBINATIONS} combinations"
+            self._warn(said[0], "A2A-K11", problem, "write the combinations that occur as one union")
+        elif combined:
+            return self._unite(combined, name)
         return self._intersect([self._build_type([each], name, is_own=is_own) for each in inner])
+
+    def _unite(self, combined: Sequence[Sequence[ViewSource]], name: str) -> AgentType:
+        """Build the union of combined branches."""
+        shapes = [self._build_type(each, f"{name}Option{index}") for index, each in enumerate(combined, 1)]
+        places = [tuple(dict.fromkeys(source.place for source in each)) for each in combined]
+        branches = (
+            (option, several)
+            for shape, several in zip(shapes, places, strict=True)
+            for option in (shape.options if isinstance(shape, UnionType) else (shape,))
+        )
+        union = make_union(shapes)
+        return replace(union, branches=tuple(branches)) if isinstance(union, UnionType) else union
 
     def _class(self, said: Sequence[ViewSource], found: Sequence[View], name: str, *, is_own: bool) -> AgentType:
         """Build the class of an object, united with the other kinds of values that its schemas accept."""
@@ -277,10 +308,10 @@ class TypeBuilder:
 
     def _member(self, wire: str, found: Sequence[View], name: str, *, is_required: bool) -> TypeMember:
         saying = [view for view in found if wire in schemas.members(view.schema, "properties")]
-        sure = [_member_source(view, wire) for view in saying if view.is_sure]
-        maybe = [_member_source(view, wire) for view in saying if not view.is_sure]
+        sure = [get_member_source(view, wire) for view in saying if view.is_sure]
+        maybe = [get_member_source(view, wire) for view in saying if not view.is_sure]
         shape = self._build_type(sure, name)
-        if not sure and (_is_closed(found) or _is_in_every_branch(saying)):
+        if not sure and (is_closed(found) or is_in_every_branch(saying)):
             shape = make_union([self._build_type([each], name) for each in maybe])
         if shape is ScalarType.ANY and (reason := _explain_any(sure, maybe)):
             self._warn(reason[0], "A2A-K11", f"the member {wire!r} may be any JSON: {reason[1]}", reason[2])
@@ -315,27 +346,12 @@ class TypeBuilder:
                 waiting.append(ViewSource(self._catalogue.library.value(target), target))
 
 
-def _member_source(view: View, wire: str) -> ViewSource:
-    return ViewSource({}, view.place).part(f"/properties/{escape_key(wire)}", schemas.members(view.schema, "properties")[wire])
-
-
-def _is_closed(found: Sequence[View]) -> bool:
-    """Check that a schema declares every member that may be present."""
-    return not _is_opened(found) and any(view.is_sure and view.schema.get("unevaluatedProperties") is False for view in found)
-
-
-def _is_in_every_branch(saying: Sequence[View]) -> bool:
-    """Check that every branch of one union declares a member; a silent branch allows any value."""
-    branches = {view.branch for view in saying if view.branch}
-    return len({branch.union for branch in branches}) == 1 and len(branches) == next(iter(branches)).count
-
-
-def _find_branches(shapes: Sequence[AgentType], sources: Sequence[ViewSource]) -> Iterator[tuple[AgentType, SchemaRef]]:
+def _find_branches(shapes: Sequence[AgentType], sources: Sequence[ViewSource]) -> Iterator[tuple[AgentType, tuple[SchemaRef, ...]]]:
     for shape, source in zip(shapes, sources, strict=True):
         if isinstance(shape, UnionType):
-            yield from shape.branches or ((each, source.place) for each in shape.options)
+            yield from shape.branches or ((each, (source.place,)) for each in shape.options)
         else:
-            yield shape, source.place
+            yield shape, (source.place,)
 
 
 def _with_type(branch: ViewSource, common: Json) -> ViewSource:
@@ -379,14 +395,5 @@ def _constant(value: Json) -> AgentType:
 def _extra(found: Sequence[View]) -> ExtraMembers:
     """Forbid unknown members where the schema declares all; the validator rejects them in every other case."""
     said = [view.schema for view in found if view.is_sure]
-    is_closed = _is_closed(found) or (len(said) == 1 and said[0].get("additionalProperties") is False and not _is_opened(found))
-    return ExtraMembers.REFUSED if is_closed else ExtraMembers.KEPT
-
-
-def _is_opened(found: Sequence[View]) -> bool:
-    """Check that a schema, wherever it applies, accepts members by other means than their names."""
-    return any(
-        schemas.members(view.schema, "patternProperties")
-        or any(view.schema.get(keyword) not in (None, False) for keyword in ("additionalProperties", "unevaluatedProperties"))
-        for view in found
-    )
+    is_refused = is_closed(found) or (len(said) == 1 and said[0].get("additionalProperties") is False and not is_opened(found))
+    return ExtraMembers.REFUSED if is_refused else ExtraMembers.KEPT

@@ -100,10 +100,10 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class UnionType:
-    """A union of types; ``branches`` are the schemas of its options, where each option is a branch of one schema."""
+    """A union of types; ``branches`` are the schemas of its options, all of which apply, where each option is a branch of a schema or of several."""
 
     options: tuple[AgentType, ...]
-    branches: tuple[tuple[AgentType, SchemaRef], ...] = field(default=(), compare=False)
+    branches: tuple[tuple[AgentType, tuple[SchemaRef, ...]], ...] = field(default=(), compare=False)
 
 
 AgentType: TypeAlias = ScalarType | EnumType | DefinitionRef | ProtocolRef | ArrayType | TupleType | MapType | UnionType
@@ -261,7 +261,7 @@ def map_parts(shape: AgentType, convert: Callable[[AgentType], AgentType]) -> Ag
         case TupleType(items, optional, rest):
             return TupleType(tuple(map(convert, items)), optional, None if rest is None else convert(rest))
         case UnionType(options):
-            branches = tuple((convert(branch), place) for branch, place in shape.branches)
+            branches = tuple((convert(branch), places) for branch, places in shape.branches)
             return UnionType(tuple(map(convert, options)), branches)
         case _:
             return shape

@@ -14,7 +14,7 @@ from a2a_gen.agent import schemas
 from a2a_gen.agent.catalog import SchemaCatalog
 from a2a_gen.agent.schemas import Schema, SchemaRef
 from a2a_gen.problems import ContractError, Problem
-from a2a_gen.source.json_text import Json
+from a2a_gen.source.json_text import Json, escape_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +126,31 @@ def sure_kinds(found: Sequence[View]) -> list[str] | None:
     said = [view.schema["type"] for view in found if view.is_sure and "type" in view.schema]
     listed = [{each for each in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(each, str)} for kinds in said]
     return sorted(set[str].intersection(*listed)) if listed else None
+
+
+# --- members ---
+
+
+def get_member_source(view: View, wire: str) -> ViewSource:
+    """Return the schema of a member that a view describes."""
+    return ViewSource({}, view.place).part(f"/properties/{escape_key(wire)}", schemas.members(view.schema, "properties")[wire])
+
+
+def is_closed(found: Sequence[View]) -> bool:
+    """Check that a schema declares every member that may be present."""
+    return not is_opened(found) and any(view.is_sure and view.schema.get("unevaluatedProperties") is False for view in found)
+
+
+def is_in_every_branch(saying: Sequence[View]) -> bool:
+    """Check that every branch of one union declares a member; a silent branch allows any value."""
+    branches = {view.branch for view in saying if view.branch}
+    return len({branch.union for branch in branches}) == 1 and len(branches) == next(iter(branches)).count
+
+
+def is_opened(found: Sequence[View]) -> bool:
+    """Check that a schema, wherever it applies, accepts members by other means than their names."""
+    return any(
+        schemas.members(view.schema, "patternProperties")
+        or any(view.schema.get(keyword) not in (None, False) for keyword in ("additionalProperties", "unevaluatedProperties"))
+        for view in found
+    )
