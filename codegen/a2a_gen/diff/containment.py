@@ -220,7 +220,8 @@ class ContainmentOracle:
     def _prove_definitions(self, question: ContainmentQuestion) -> frozenset[int]:
         """Find the definitions of which containment can be proven together."""
         proven = set(range(len(self._definitions)))
-        assumed = self._assumed.get(question, frozenset())
+        # What holds for all documents holds for those that are sent.
+        assumed = self._assumed.get(question, frozenset()) | self._proven.get(replace(question, is_strict=True), frozenset())
         pending = {index for index, each in enumerate(self._definitions) if not each.is_same and index not in assumed}
         refuted: set[int] = set()
         while pending:
