@@ -77,18 +77,20 @@ class RaceRules(StoreCase):
         assert sorted((now.task.model.metadata or {}).values(), key=str) == sorted(range(60), key=str)
 
     async def test_failed_calls_leave_no_gap_in_the_events(self, store: Store) -> None:
-        """Every fifth of four hundred concurrent calls fails in its last part, and leaves nothing."""
+        """Of four hundred calls, fifty at once, every fifth fails in its last part, and leaves nothing."""
         task = await create_task(store)
+        turns = asyncio.Semaphore(50)  # a store may give up a call that waits for hundreds of others on a busy machine
 
         async def append(n: int) -> ChangeResult:
             bad: dict[str, object] = {"n": object()}
             metadata = bad if n % 5 == 0 else {f"k{n}": n}
-            return await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))], metadata=metadata))
+            async with turns:
+                return await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))], metadata=metadata))
 
         results = await asyncio.gather(*[append(n) for n in range(400)], return_exceptions=True)
         written = [each for each in results if not isinstance(each, BaseException)]
-        assert len(written) == 320
         assert {type(each) for each in results if isinstance(each, BaseException)} == {TypeError}
+        assert len(written) == 320
         events = [*await store.read_events(task.key, 0), *await store.read_events(task.key, 256)]
         assert [event.seq for event in events] == list(range(1, 322))
         assert sorted(event.seq for each in written for event in each.events) == list(range(2, 322))
