@@ -150,7 +150,7 @@ def split_schema(schema: SchemaLocation) -> Iterator[SchemaLocation]:
         return
     compared = (each for each in schema.members if is_constraint(schema, each) or each in _COMPARED_ANNOTATIONS)
     for group in dict.fromkeys(_GROUP_BY_KEYWORD.get(each, (each,)) for each in compared):
-        branch = find_only_branch(schema, group[0], has_groups=False)
+        branch = find_only_branch(schema, group[0])
         part: dict[str, Json] = {keyword: schema.members[keyword] for keyword in group if keyword in schema.members}
         yield from (SchemaLocation(schema.file, f"{schema.pointer}#part/{group[0]}", part),) if branch is None else split_schema(branch)
 

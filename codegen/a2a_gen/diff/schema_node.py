@@ -316,16 +316,16 @@ def is_constraint(schema: SchemaLocation, keyword: str) -> bool:
     return not (keyword in STRUCTURAL_KEYWORDS or is_annotation(keyword)) and find_only_branch(schema, keyword) is None
 
 
-def find_only_branch(schema: SchemaLocation, keyword: str, *, has_groups: bool = True) -> SchemaLocation | None:
+def find_only_branch(schema: SchemaLocation, keyword: str) -> SchemaLocation | None:
     """Find the only branch of a union that can be valid, beside ``false``; ``None`` if there are others, or readers expect more.
 
-    One that only requires members stays a group of members unless ``has_groups`` is false.
+    A group of members with a name stays one, since others may join it.
     """
     is_closed_union = keyword in UNION_KEYWORDS and schema.members.get("x-extensible-union") is not True
     branches = schema.members.get(keyword) if is_closed_union else None
     possible = [index for index, each in enumerate(branches) if each is not False] if isinstance(branches, list) else []
     branch = schema.descend(keyword, possible[0]) if len(possible) == 1 else None
-    return None if branch is None or (has_groups and set(branch.members) == {"required"}) else branch
+    return None if branch is None or ("x-a2a-oneof" in schema.members and set(branch.members) == {"required"}) else branch
 
 
 def _iter_conjuncts(tree: SchemaTree, schema: SchemaLocation) -> Iterator[SchemaLocation]:

@@ -170,7 +170,8 @@ def find_presence_groups(schema: SchemaLocation) -> Iterator[tuple[str, tuple[fr
     """Find unions whose branches only require members: the keyword, with the members of each branch."""
     for keyword in UNION_KEYWORDS:
         branches = schema.members.get(keyword)
-        if isinstance(branches, list) and branches and all(isinstance(each, dict) and set(each) == {"required"} for each in branches):
+        is_group = isinstance(branches, list) and branches and all(isinstance(each, dict) and set(each) == {"required"} for each in branches)
+        if isinstance(branches, list) and is_group and find_only_branch(schema, keyword) is None:
             names = (each["required"] for each in branches if isinstance(each, dict))
             yield keyword, tuple(frozenset(map(str, each)) for each in names if isinstance(each, list))
 
@@ -264,13 +265,17 @@ def _is_disjoint(branches: list[SchemaNode]) -> bool:
 
 
 def find_tag(nodes: Iterable[SchemaNode]) -> str | None:
-    """Find the member whose values distinguish all nodes."""
+    """Find the first member whose values distinguish all nodes."""
+    return next(iter_tags(nodes), None)
+
+
+def iter_tags(nodes: Iterable[SchemaNode]) -> Iterator[str]:
+    """Yield the members whose values distinguish all nodes."""
     tags = [find_tag_values(node) for node in nodes]
     for name in tags[0] if tags else ():
         values = [value for each in tags for value in each.get(name, (None, None))]
         if None not in values and len(values) == len(set(values)):
-            return name
-    return None
+            yield name
 
 
 def _is_disjoint_pair(one: SchemaNode, other: SchemaNode) -> bool:

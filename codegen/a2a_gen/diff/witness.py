@@ -10,7 +10,7 @@ schema of an absent member cannot affect the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 import jsonschema_rs
@@ -93,7 +93,7 @@ def _iter_member_names(value: Json) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A document of a definition; newly refused, or newly sent."""
+    """A document of a definition, or of the file that has this name; newly refused, or newly sent."""
 
     document: Json
     definition: str
@@ -122,7 +122,10 @@ class WitnessFinder:
         accepting_side = 0 if is_newly_refused else 1
         documents = self._generate_documents(change, path, root, accepting_side)
         chosen = (each for each in islice(documents, _MAX_WRAPPED) if not must_be_sent or self._is_sent(root, each[0], accepting_side))
-        return self._build_witness(chosen, root, is_newly_refused=is_newly_refused)
+        witness = self._build_witness(chosen, root, is_newly_refused=is_newly_refused)
+        if witness is None or witness.definition or root.new_location[0] == change.new[0]:
+            return witness
+        return replace(witness, definition=root.new_location[0])  # the change is shown in another file
 
     def find_difference(self, pair: NodePair, difference: Json, *, is_newly_refused: bool) -> Witness | None:
         """Search a document of a definition that a sender writes and the other side rejects; ``difference`` is a schema of such documents."""

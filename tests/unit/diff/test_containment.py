@@ -56,3 +56,11 @@ def test_a_break_is_never_safe_without_a_search(name: str) -> None:
 def test_equal_schemas_are_equal(name: str, is_reversed: bool) -> None:  # noqa: FBT001 - a parameter of the test
     """Two spellings of one set of documents yield nothing above an information."""
     assert compare_case(name, is_reversed=is_reversed).findings_at_least(ChangeLevel.WARNING) == ()
+
+
+def test_an_empty_if_is_a_condition_however_it_is_written() -> None:
+    """Its ``then`` always holds; where equality of that cannot be decided, the same condition is not taken for a new one."""
+    then = {"unevaluatedItems": False, "not": {"contains": {"type": "string"}, "minContains": 2}}
+    versions = ({"if": {}, "then": then}, {"if": {"$ref": "#/$defs/any"}, "then": then, "$defs": {"any": {}}})
+    old, new = (build_side({"schema.json": json.dumps(each).encode()}, label="schema", is_plain=True) for each in versions)
+    assert compare(old, new, CompareOptions("WIRE", BOTH)).findings_at_least(ChangeLevel.ERROR) == ()

@@ -130,3 +130,14 @@ def test_a_key_that_the_project_no_longer_reads_is_a_break(run: Run, tmp_path: P
     code, output, _ = run("diff", file, tmp_path / file.name, "--plain", "--role", "read")
     assert (code, removed[-1] in output) == (1, True), output
     assert run("diff", file, file, "--plain", "--role", "read")[0] == 0
+
+
+def test_a_witness_of_another_file_names_it(run: Run, tmp_path: Path) -> None:
+    """A change is shown where it is written, and a document of the file that refers to it with the name of that file."""
+    for version, item in (("old", {}), ("new", {"$ref": "parts.json#/$defs/part"})):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "order.json").write_text(json.dumps({"type": "array", "items": item}))
+        (tmp_path / version / "parts.json").write_text(json.dumps({"$defs": {"part": {"dependentRequired": {"a": ["b"]}}}}))
+    code, output, _ = run("diff", tmp_path / "old", tmp_path / "new", "--plain", "--role", "read")
+    assert code == 1
+    assert 'was accepted as order.json, now rejected: [{"a": null}]' in output

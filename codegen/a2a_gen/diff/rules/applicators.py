@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from a2a_gen.diff.change import NodePair, RuleContext, SchemaChange
 from a2a_gen.diff.rules.rule import ITSELF, define_rule
 from a2a_gen.diff.schema_node import COMPARED_KEYWORDS, IF_KEYWORDS, OPAQUE_KEYWORDS, SchemaLocation, SchemaNode, SchemaTree, is_annotation
+from a2a_gen.source.json_text import Json
 
 ADDED = define_rule("A2A085 applicator-added", "condition narrows E I I", "{name} was added, so fewer values are valid", mirror="applicator-removed")
 REMOVED = define_rule(
@@ -52,9 +53,14 @@ def _collect_conditions(tree: SchemaTree, node: SchemaNode, kind: str) -> dict[s
             if is_lost or kind in OPAQUE_KEYWORDS.get(keyword, ()) or is_unknown(keyword):
                 keywords = IF_KEYWORDS if keyword == "if" else (keyword,)
                 part = {keyword_part: schema.members[keyword_part] for keyword_part in keywords if keyword_part in schema.members}
-                if value not in ({}, []) or keyword == "not":
+                if not _is_neutral(keyword, part):
                     found.setdefault(keyword, []).append(SchemaLocation(schema.file, f"{schema.pointer}#{keyword}", part))
     return found
+
+
+def _is_neutral(keyword: str, part: dict[str, Json]) -> bool:
+    """Return true if a condition holds for every value; ``then`` beside an empty ``if`` always applies."""
+    return part.keys() == {"if"} if keyword == "if" else keyword != "not" and part[keyword] in ({}, [])
 
 
 def is_about_unknown(change: SchemaChange) -> bool:

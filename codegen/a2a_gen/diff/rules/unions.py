@@ -10,7 +10,7 @@ from typing import TypeAlias
 from a2a_gen.diff.change import Focus, NodePair, SchemaChange, TextArguments
 from a2a_gen.diff.rules.rule import ITSELF, ChangeLevels, ChangeRule, Effect, define_rule
 from a2a_gen.diff.schema_node import is_annotation
-from a2a_gen.diff.value_set import Alternative, find_tag, find_tag_values
+from a2a_gen.diff.value_set import Alternative, find_tag_values, iter_tags
 
 BRANCH_REMOVED = define_rule("A2A070 union-branch-removed", "union narrows E I E", "the alternative {name} was removed", mirror="union-branch-added")
 BRANCH_ADDED = define_rule("A2A071 union-branch-added", "union widens I E I", "the alternative {name} was added", mirror="union-branch-removed")
@@ -119,9 +119,9 @@ def compare_alternatives(
     pair: NodePair, matched: BranchMatch, old: Sequence[Alternative], new: Sequence[Alternative], is_covered: IsCovered
 ) -> Iterator[SchemaChange]:
     """Report added and removed alternatives, unless another one accepts the same values."""
-    before, after = _find_tag(old), _find_tag(new)
-    if before and after and before != after and len(old) > 1 and len(new) > 1:
-        yield _build_change(TAG_CHANGED, pair, {"old": before, "new": after})
+    before, after = _list_tags(old), _list_tags(new)
+    if before and after and len(old) > 1 and len(new) > 1 and set(before).isdisjoint(after):
+        yield _build_change(TAG_CHANGED, pair, {"old": before[0], "new": after[0]})
     is_small = len(old) * len(new) <= _MAX_TRIALS
     for alternative in matched.removed:
         if not (is_small and any(is_covered(alternative, other, Effect.NARROWS) for other in new)):
@@ -132,14 +132,13 @@ def compare_alternatives(
             yield _build_change(BRANCH_ADDED, pair, {"name": _get_label(alternative)}, alternative, levels)
 
 
-def _find_tag(alternatives: Sequence[Alternative]) -> str:
-    return find_tag(alternative.node for alternative in alternatives) or ""
+def _list_tags(alternatives: Sequence[Alternative]) -> list[str]:
+    return list(iter_tags(alternative.node for alternative in alternatives))
 
 
 def _build_tag_key(old: Sequence[Alternative], new: Sequence[Alternative]) -> Callable[[Alternative], str]:
-    name = _find_tag(old)
-    if not name or name != _find_tag(new):
-        return lambda _: ""
+    others = _list_tags(new)
+    name = next((each for each in _list_tags(old) if each in others), "")
     return lambda alternative: " ".join(find_tag_values(alternative.node).get(name, ""))
 
 
