@@ -28,6 +28,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 for setting in fields(Settings):
     os.environ.pop(PREFIX + setting.name.upper(), None)
 
+# Tests start programs beside gRPC servers of the same process, whose fork handlers would run in the child and can end it before its program begins.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 
 _LOGGERS = ("a2a_runtime", "uvicorn")
 
