@@ -13,6 +13,9 @@ RIVALS := rival-a2a-sdk-1.3.0 rival-fasta2a-2.1.1
 # The tests of one file stay in one worker, in the order of the folders: files share fixtures, and the many small ones at the end fill both cores.
 JOBS   ?= auto
 PYTEST  = -m pytest --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
+# run_tests: interpreter, arguments, arguments of the second run. Where others use the machine too, a process can start later than its test waits.
+# What failed beside other tests is therefore run once more, alone: what is broken fails again, and what is not stands in the first summary.
+run_tests = $(1) $(PYTEST) $(2) || { test $$? -eq 1 && echo "--- what failed beside other tests, once more and alone" && $(1) -m pytest --last-failed --last-failed-no-failures=none --maxfail=1 $(2) $(3); }
 # The other interpreters of this machine on which the tests run too, on the path or under pyenv; a shim that does not start is no interpreter.
 starts  = $(if $(shell $(1) -c 'print(1)' 2>/dev/null),$(1))
 other   = $(firstword $(foreach p,python$(1) $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python$(1)),$(call starts,$(p))))
@@ -38,15 +41,16 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 test: .venv/.installed peers ## set everything up and run the tests, and the unit tests on every other Python from 3.11 that is here
-	$(BIN)/python $(PYTEST)
+	$(call run_tests,$(BIN)/python)
 	@$(MAKE) --no-print-directory others
 
 coverage: .venv/.installed peers ## run the tests, and hold the floor of what they cover
-	$(BIN)/python $(PYTEST) --cov --cov-report=term --cov-report=json:.venv/coverage.json
+	$(call run_tests,$(BIN)/python,--cov --cov-report=,--cov-append)
+	$(BIN)/coverage json --quiet -o .venv/coverage.json
 	$(BIN)/python tests/coverage_floor.py .venv/coverage.json
 
 others: $(OTHERS:=/.installed) ## run the unit tests on every other Python from 3.11 that is here
-	@for v in $(OTHERS); do echo "--- $$($$v/bin/python --version), the unit tests"; $$v/bin/python $(PYTEST) -q -m 'not soak and not slow and not peer' tests/unit || exit 1; done
+	@for v in $(OTHERS); do echo "--- $$($$v/bin/python --version), the unit tests"; $(call run_tests,$$v/bin/python,-q -m 'not soak and not slow and not peer' tests/unit) || exit 1; done
 
 peers: .venv/.installed ## install what the tests compare with, once on a machine
 	@$(BIN)/python tests/peers/environments.py $(PEERS) >/dev/null

@@ -55,8 +55,10 @@ def _inside(schema: CoreSchema, step: Step) -> CoreSchema:
     return found
 
 
+MAX_LISTED_FIELDS: Final = 100
+"""Limit of listed invalid fields: a value can have millions."""
 MAX_FIELD_ERRORS: Final = 1000
-"""Limit of listed field errors: a body can hold millions of wrong values, and an entry costs more than the bytes that caused it."""
+"""Limit of errors that are read from Pydantic at all: a body can hold millions, and an entry costs more than the bytes that caused it."""
 
 
 def field_paths(error: ValidationError, skip: int = 0, of: type[BaseModel] | None = None) -> tuple[tuple[str, str], ...]:

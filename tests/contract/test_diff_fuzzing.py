@@ -39,14 +39,9 @@ def test_nothing_that_is_called_safe_refuses_a_document(seed: int, record_proper
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(_SOAK_PARTS))
 def test_nothing_that_is_called_safe_refuses_a_document_for_long(part: int, record_property: pytest.RecordProperty) -> None:
-    """The same with other schemas in every run; `A2A_GEN_FUZZ_SEED` repeats one.
-
-    One of ten thousand may be undecided and refuse a document: the search for documents ends, and the report says that it could not decide.
-    """
+    """The same with other schemas in every run; `A2A_GEN_FUZZ_SEED` repeats one."""
     seed = int(os.environ.get("A2A_GEN_FUZZ_SEED") or SystemRandom().randrange(10**9)) + part
     with Ajv() as ajv:
         outcome = try_pairs(seed, _SOAK_PAIRS // _SOAK_PARTS, ajv=ajv)
     record_property("pairs", f"seed {seed}: {dict(outcome.count)}")
-    undecided = outcome.count["undecided, and refused"]
-    assert (len(outcome.unsound) - undecided, outcome.unconfirmed) == (0, []), report(outcome, seed)
-    assert undecided <= 1, report(outcome, seed)
+    assert (outcome.unsound, outcome.unconfirmed) == ([], []), report(outcome, seed)

@@ -57,7 +57,7 @@ def combine_branches(sources: Sequence[ViewSource], catalogue: SchemaCatalog) ->
 def _is_possible(found: Sequence[View]) -> bool:
     """Check that schemas that all apply agree on a kind of value, and on a value for each required member that has one of a few words."""
     sure = [view.schema for view in found if view.is_sure]
-    kinds = [{"number" if each == "integer" else each for each in _as_list(schema["type"])} for schema in sure if "type" in schema]
+    kinds = [{"number" if each == "integer" else each for each in schemas.kinds(schema)} for schema in sure if "type" in schema]
     required = {name for schema in sure for name in schemas.items(schema, "required") if isinstance(name, str)}
     words: dict[str, set[str]] = {}
     for schema in sure:
@@ -73,7 +73,3 @@ def _list_words(member: Json) -> set[str] | None:
     values = [schema["const"]] if "const" in schema else schemas.items(schema, "enum")
     words = {each for each in values if isinstance(each, str)}
     return words if values and len(words) == len(values) else None
-
-
-def _as_list(kinds: Json) -> list[str]:
-    return [each for each in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(each, str)]

@@ -305,6 +305,12 @@ def items(schema: Schema, keyword: str) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
+def kinds(schema: Schema) -> set[str]:
+    """Return the kinds of values that a ``type`` allows."""
+    value = schema.get("type")
+    return {each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)}
+
+
 def text(schema: Schema | Json, keyword: str) -> str:
     """Return a member that is text."""
     value = schema.get(keyword) if isinstance(schema, Mapping) else None

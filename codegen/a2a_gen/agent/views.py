@@ -123,8 +123,7 @@ def conjuncts(source: ViewSource) -> list[ViewSource]:
 
 def sure_kinds(found: Sequence[View]) -> list[str] | None:
     """List the kinds of values that satisfy the ``type`` of every schema that always applies; ``None`` without any."""
-    said = [view.schema["type"] for view in found if view.is_sure and "type" in view.schema]
-    listed = [{each for each in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(each, str)} for kinds in said]
+    listed = [schemas.kinds(view.schema) for view in found if view.is_sure and "type" in view.schema]
     return sorted(set[str].intersection(*listed)) if listed else None
 
 

@@ -170,10 +170,11 @@ def find_presence_groups(schema: SchemaLocation) -> Iterator[tuple[str, tuple[fr
     """Find unions whose branches only require members: the keyword, with the members of each branch."""
     for keyword in UNION_KEYWORDS:
         branches = schema.members.get(keyword)
-        is_group = isinstance(branches, list) and branches and all(isinstance(each, dict) and set(each) == {"required"} for each in branches)
-        if isinstance(branches, list) and is_group and find_only_branch(schema, keyword) is None:
-            names = (each["required"] for each in branches if isinstance(each, dict))
-            yield keyword, tuple(frozenset(map(str, each)) for each in names if isinstance(each, list))
+        if not isinstance(branches, list) or not branches or find_only_branch(schema, keyword) is not None:
+            continue
+        required = [each["required"] for each in branches if isinstance(each, dict) and set(each) == {"required"}]
+        if len(required) == len(branches):
+            yield keyword, tuple(frozenset(map(str, names)) for names in required if isinstance(names, list))
 
 
 def _iter_unions(node: SchemaNode) -> Iterator[tuple[SchemaLocation, str]]:

@@ -17,7 +17,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from .field_paths import MAX_FIELD_ERRORS, FieldPath, render_path
+from .field_paths import MAX_FIELD_ERRORS, MAX_LISTED_FIELDS, FieldPath, render_path
 from .finite import TOO_LARGE, is_finite, list_non_finite
 from .json_types import is_json_array, is_json_object
 
@@ -25,9 +25,6 @@ T = TypeVar("T")
 
 FieldErrors: TypeAlias = Sequence[tuple[str, str]]
 """Field errors: each a field path and a message."""
-
-_MAX_FIELDS = 100
-"""Limit of field errors: a value can have millions."""
 
 
 class SchemaMismatchError(ValueError):
@@ -64,7 +61,7 @@ class SchemaValidator:
 
     def list_errors(self, value: object) -> list[tuple[FieldPath, str]]:
         """List the first errors of a value, each with its path."""
-        return [*dict.fromkeys(islice(_iter_errors(self._iter_errors(value)), _MAX_FIELDS))]
+        return [*dict.fromkeys(islice(_iter_errors(self._iter_errors(value)), MAX_LISTED_FIELDS))]
 
 
 class TypedSchema(Generic[T]):

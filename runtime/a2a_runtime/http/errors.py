@@ -40,7 +40,7 @@ from a2a_contract.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from a2a_contract.field_paths import MAX_FIELD_ERRORS, field_paths
+from a2a_contract.field_paths import MAX_FIELD_ERRORS, MAX_LISTED_FIELDS, field_paths
 from a2a_contract.jsonrpc import NO_ID, CallId, CallProblem, InvalidCallError
 from a2a_contract.operations import LIST_TASKS
 from a2a_contract.rows import ErrorRow
@@ -58,8 +58,6 @@ Fields: TypeAlias = tuple[tuple[str, str], ...]
 _NOT_JSON = "json_invalid"  # an error type of Pydantic
 _METHOD = "method"
 _TYPE_PREFIX = "type.googleapis.com/google.rpc."
-_MAX_FIELDS = 100
-"""Field errors in a response: a request can have millions."""
 _MAX_TEXT_CHARS = 1000
 """Length of a path or text in a field error: it can hold names that the client chose."""
 _CALL_ERRORS: dict[CallProblem, type[A2AError]] = {
@@ -214,7 +212,7 @@ def _details(error: A2AError) -> dict[str, str]:
 
 
 def _field_errors(error: A2AError) -> list[Mapping[str, str]]:
-    return [{"field": path[:_MAX_TEXT_CHARS], "description": text[:_MAX_TEXT_CHARS]} for path, text in error.fields[:_MAX_FIELDS]]
+    return [{"field": path[:_MAX_TEXT_CHARS], "description": text[:_MAX_TEXT_CHARS]} for path, text in error.fields[:MAX_LISTED_FIELDS]]
 
 
 _CROSS_FIELD_CHECKS: Mapping[str, Callable[[Any, Collection[str]], object]] = {LIST_TASKS.name: parse_task_query}

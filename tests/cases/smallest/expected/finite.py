@@ -12,14 +12,13 @@ from typing import Final, cast
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from .field_paths import FieldPath, render_path
+from .field_paths import MAX_LISTED_FIELDS, FieldPath, render_path
 from .json_types import is_json_object
 
 NOT_FINITE: Final = "infinity and NaN are no JSON; leave the member out, or use a finite number, or null or a text where the schema allows it"
 TOO_LARGE: Final = "the number is too large"
 """Of a number in JSON text beyond every float, such as 1e400, which becomes infinity."""
 
-_MAX_FIELDS: Final = 100
 _ALWAYS_FINITE: Final = frozenset({str, int, bool, type(None)})
 
 
@@ -48,7 +47,7 @@ def list_lost_numbers(value: object, document: object) -> list[tuple[str, str]]:
 
 def list_non_finite(value: object, reason: str = NOT_FINITE) -> list[tuple[str, str]]:
     """List the numbers of a value that JSON lacks, as field errors."""
-    return [(render_path(steps), reason) for steps in islice(iter_non_finite(value), _MAX_FIELDS)]
+    return [(render_path(steps), reason) for steps in islice(iter_non_finite(value), MAX_LISTED_FIELDS)]
 
 
 def iter_non_finite(value: object, steps: FieldPath = ()) -> Iterator[FieldPath]:
