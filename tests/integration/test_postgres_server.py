@@ -18,6 +18,7 @@ from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresMissi
 from a2a_runtime.testing.embedded_postgres.binaries import find_programs, find_unprivileged_user
 from a2a_runtime.testing.embedded_postgres.server import remove_stale_folders
 
+COUNT = "SELECT count(*) FROM pg_database WHERE datname LIKE 'a2a_test%'"
 AS_ROOT = os.name == "posix" and os.geteuid() == 0
 HOLDS_A_SERVER = """
 import sys, time
@@ -143,10 +144,33 @@ def test_databases_are_copies_of_a_prepared_one() -> None:
         await _ask(first, "DELETE FROM kept")
         answers = [await _ask(first, "SELECT count(*) FROM kept"), await _ask(second, "SELECT count(*) FROM kept")]
         await databases.drop_all()
-        return [*answers, await _ask(url, "SELECT count(*) FROM pg_database WHERE datname LIKE 'a2a_test%'")]
+        return [*answers, await _ask(url, COUNT)]
 
     with PostgresServer() as server:
         assert asyncio.run(scenario(server.url)) == [0, 1, 0]
+
+
+def test_a_released_database_is_dropped_when_nobody_uses_it() -> None:
+    """It stays as long as somebody has a session in it, and goes when a database is created after that."""
+
+    async def scenario(url: str) -> list[object]:
+        databases = DatabaseFactory(url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n"))
+        used, unused = await databases.create(), await databases.create()
+        session = await asyncpg.connect(used)
+        databases.release(used)
+        databases.release(unused)
+        await databases.create()
+        kept = await session.fetchval("SELECT n FROM kept")
+        await session.close()
+        while await _ask(url, "SELECT count(*) FROM pg_stat_activity WHERE datname LIKE 'a2a_test%'"):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.01)
+        before = await _ask(url, COUNT)
+        await databases.create()
+        return [kept, before, await _ask(url, COUNT)]
+
+    with PostgresServer({"fsync": "off"}, in_memory=True) as server:
+        template = 1
+        assert asyncio.run(scenario(server.url)) == [7, template + 2, template + 2]
 
 
 async def _ask(url: str, statement: str) -> object:

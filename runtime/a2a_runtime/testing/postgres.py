@@ -22,19 +22,22 @@ SERVER_URL_VARIABLE = "A2A_TEST_POSTGRES_URL"
 def postgres_databases() -> Iterator[DatabaseFactory]:
     """Provide databases with the schema of this release; all are dropped at the end."""
     if url := os.environ.get(SERVER_URL_VARIABLE):
-        databases = DatabaseFactory(url, _create_tables)
+        databases = DatabaseFactory(url, _create_tables, keeps_released=True)
         yield databases
         asyncio.run(databases.drop_all())
     else:  # its databases go with the server
         # A process that dies loses nothing without fsync, only a machine does: tests kill processes.
-        with PostgresServer({"fsync": "off"}) as server:
-            yield DatabaseFactory(server.url, _create_tables, options="STRATEGY file_copy")  # writes a third; its checkpoints wait for no disk
+        with PostgresServer({"fsync": "off", "max_wal_size": "256MB"}, in_memory=True) as server:
+            # The strategy writes a third of the usual one, and its checkpoints wait for no disk.
+            yield DatabaseFactory(server.url, _create_tables, options="STRATEGY file_copy", keeps_released=not server.is_in_memory)
 
 
 @pytest.fixture
-def postgres_url(postgres_databases: DatabaseFactory) -> str:
+def postgres_url(postgres_databases: DatabaseFactory) -> Iterator[str]:
     """Provide a fresh database."""
-    return asyncio.run(postgres_databases.create())
+    url = asyncio.run(postgres_databases.create())
+    yield url
+    postgres_databases.release(url)
 
 
 async def _create_tables(url: str) -> None:
