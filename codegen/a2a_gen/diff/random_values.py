@@ -11,8 +11,9 @@ if a value is valid; callers confirm it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
+from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from a2a_gen.diff.pool import collect_pool
@@ -29,15 +30,20 @@ _MAX_PARTS = 60
 _USUAL_MEMBERS = 4
 _MAX_MOVED = 10**15
 _SEED = 2026
+_NOTHING: Mapping[int, Sequence[Json]] = MappingProxyType({})
 _SMALL_VALUES: tuple[Json, ...] = (None, True, False, 0, 1, -1, 0.5, "", "a", [], {})
 
 
 class RandomValues:
-    """A source of values for the schemas of both sides; it ends after a number of steps, each of which is a value or a part of one."""
+    """A source of values for the schemas of both sides; it ends after a number of steps, each of which is a value or a part of one.
 
-    def __init__(self, sides: Iterable[tuple[SchemaTree, Schemas]], max_steps: int) -> None:
+    Values that are given for the data of a schema, by identity, are used at its place in half of the cases.
+    """
+
+    def __init__(self, sides: Iterable[tuple[SchemaTree, Schemas]], max_steps: int, given: Mapping[int, Sequence[Json]] = _NOTHING) -> None:
         self.steps = 0
         self._max_steps = max_steps
+        self._given = given
         self._random = Random(_SEED)  # noqa: S311 - the same values in every run
         self._hints: dict[tuple[str, int], ValueHints] = {}
         located = [(tree, tuple(schemas)) for tree, schemas in sides]
@@ -71,6 +77,9 @@ class RandomValues:
         if depth < 0 or not schemas or self._happens(0.05):
             return self._choose(self._scalars)
         parts = self._gather(tree, schemas)
+        given = [value for part in parts for value in self._given.get(id(part.source.data), ())]
+        if given and self._happens(0.5):
+            return self._choose(given)
         listed = [value for part in parts for value in part.values]
         if listed and self._happens(0.85):
             return self._choose(listed)

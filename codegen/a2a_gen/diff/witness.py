@@ -18,6 +18,7 @@ import jsonschema_rs
 from a2a_gen.diff import canonical
 from a2a_gen.diff.bundle import BundleTooLargeError, Form, SchemaBundle, build_scoped
 from a2a_gen.diff.change import ChildPair, NodePair, SchemaChange, Step
+from a2a_gen.diff.changed_parts import Part, find_part_values
 from a2a_gen.diff.compare import SchemaComparison
 from a2a_gen.diff.containment import Schemas, get_schemas
 from a2a_gen.diff.pool import generate_pool
@@ -32,6 +33,7 @@ from a2a_gen.source.json_text import Json
 _MAX_TRIES = 600
 _MAX_WRAPPED = 12
 _MAX_STEPS = 10_000
+_MAX_GIVEN_STEPS = 4_000
 _MAX_ALL_STEPS = 40_000
 _COMMON_VALUES: tuple[Json, ...] = (None, True, "", "a", 0, 1.5, -1, [], {}, ["a"], [1], {"other": 1}, {"other": "a"})
 _FILLERS: tuple[Json, ...] = (None, "a", 1, {})
@@ -146,10 +148,19 @@ class WitnessFinder:
     def _generate_random_values(self, pair: NodePair) -> Iterator[Json]:
         """Generate values that follow both schemas at random; none for schemas that need a validator for each value."""
         schemas = get_schemas(pair)
-        if self._remaining_steps > 0 and not any(self._validators.is_oversized(side, each) for side, each in enumerate(schemas)):
-            source = RandomValues(zip(self._comparison.trees, schemas, strict=True), min(_MAX_STEPS, self._remaining_steps))
-            yield from source.generate()
-            self._remaining_steps -= source.steps
+        if self._remaining_steps <= 0 or any(self._validators.is_oversized(side, each) for side, each in enumerate(schemas)):
+            return
+        trees = self._comparison.trees
+        source = RandomValues(zip(trees, schemas, strict=True), min(_MAX_STEPS, self._remaining_steps))
+        yield from source.generate()
+        self._remaining_steps -= source.steps
+        given = find_part_values(trees, [*zip(*schemas, strict=False)], self._is_judged_differently)
+        if given:
+            yield from RandomValues(zip(trees, schemas, strict=True), _MAX_GIVEN_STEPS, given).generate()
+
+    def _is_judged_differently(self, part: Part, value: Json) -> bool:
+        verdicts = {self._validators.is_accepted(side, (each,), value) for side, each in enumerate(part)}
+        return verdicts == {True, False}
 
     def explain_missing(self, root: NodePair) -> str:
         """Explain why no document of a definition was found that shows a change."""
