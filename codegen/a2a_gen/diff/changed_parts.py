@@ -21,6 +21,7 @@ Part: TypeAlias = tuple[SchemaLocation, SchemaLocation]
 PartValues: TypeAlias = Mapping[int, Sequence[Json]]
 """Values by the identity of the data of a part, in either version; the trees keep their data."""
 
+_MAX_SCHEMAS = 200
 _MAX_PARTS = 16
 _MAX_VALUES = 6
 _MAX_STEPS = 500
@@ -49,23 +50,23 @@ def _iter_parts(trees: Trees, whole: Sequence[Part]) -> Iterator[tuple[int, Part
     pending, seen = [(0, part) for part in whole], set(whole)
     while pending:
         depth, (old, new) = pending.pop()
-        new_parts = {each.pointer: each for each in _iter_inner(new)}
-        for inner in _iter_inner(old):
-            other = new_parts.get(inner.pointer.replace(old.pointer, new.pointer, 1))
-            if other is None:
+        inner_of_new = _read_inner(new)
+        for path, inner in _read_inner(old).items():
+            if path not in inner_of_new:
                 continue
-            below = depth + inner.pointer.removeprefix(old.pointer).count("/")
-            if inner.data != other.data:
-                yield below, (inner, other)
-            target = _resolve_both(trees, (inner, other))
-            if target is not None and target not in seen:
+            part, below = (inner, inner_of_new[path]), depth + path.count("/")
+            if part[0].data != part[1].data:
+                yield below, part
+            target = _resolve_both(trees, part)
+            if target is not None and target not in seen and len(seen) < _MAX_SCHEMAS:
                 seen.add(target)
                 pending.append((below + 1, target))
 
 
-def _iter_inner(schema: SchemaLocation) -> Iterator[SchemaLocation]:
-    for each in iter_schemas(schema.data, has_definitions=False):
-        yield SchemaLocation(schema.file, schema.pointer + each.pointer, each.data)
+def _read_inner(schema: SchemaLocation) -> dict[str, SchemaLocation]:
+    """Read a schema and those within it, by their paths below it."""
+    found = iter_schemas(schema.data, has_definitions=False)
+    return {each.pointer: SchemaLocation(schema.file, schema.pointer + each.pointer, each.data) for each in found}
 
 
 def _resolve_both(trees: Trees, part: Part) -> Part | None:
