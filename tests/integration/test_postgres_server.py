@@ -150,8 +150,8 @@ def test_databases_are_copies_of_a_prepared_one() -> None:
         assert asyncio.run(scenario(server.url)) == [0, 1, 0]
 
 
-def test_a_released_database_is_dropped_when_nobody_uses_it() -> None:
-    """It stays as long as somebody has a session in it, and goes when a database is created after that."""
+def test_a_released_database_is_dropped_when_it_has_no_sessions() -> None:
+    """It stays as long as it has a session, and goes when a database is created after that."""
 
     async def scenario(url: str) -> list[object]:
         databases = DatabaseFactory(url, lambda template: _ask(template, "CREATE TABLE kept AS SELECT 7 AS n"))
