@@ -58,6 +58,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite what the cases of the generator expect")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Use one worker more than cores: tests wait for servers, databases and other processes."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Add up what suites take, in the process that hears of every test."""
     if not hasattr(config, "workerinput"):
