@@ -32,6 +32,15 @@ def test_branches_are_paired_by_their_titles() -> None:
     assert {each.rule.id for each in diff(old, new).findings} == {"type-widened", "bound-set"}
 
 
+def test_a_title_of_several_branches_pairs_none() -> None:
+    """Branches whose titles are equal are found by what they say, in any order."""
+    branches = [{**_OLD, "title": "Thing"}, {**_OTHER, "title": "Thing"}]
+    assert diff(build_plain_side(Thing={"anyOf": branches}), build_plain_side(Thing={"anyOf": branches[::-1]})).findings == ()
+    opened = {**branches[1], "properties": {**_OTHER["properties"], "title": {"type": "string"}}}  # type: ignore[dict-item]
+    report = diff(build_plain_side(Thing={"anyOf": branches}), build_plain_side(Thing={"anyOf": [opened, branches[0]]}))
+    assert {each.rule.id for each in report.findings} == {"property-added-optional"}
+
+
 def test_a_change_far_below_is_reported_once() -> None:
     """Definitions of equal text are not compared again because one that they lead to has changed."""
     chain = {f"D{index}": {"type": "object", "properties": {"next": {"$ref": f"#/$defs/D{index + 1}"}}} for index in range(300)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
@@ -58,11 +59,15 @@ def match_branches(old: Sequence[Alternative], new: Sequence[Alternative], is_co
 def _find_by_key(
     old: Sequence[Alternative], new: Sequence[Alternative], left: _Indices, right: _Indices, key: Callable[[Alternative], str]
 ) -> Iterator[tuple[int, int]]:
-    by_key = {value: index for index in reversed(right) if (value := key(new[index]))}
-    for index in list(left):
-        other = by_key.pop(key(old[index]), None)
-        if other is not None:
-            yield index, other
+    """Find alternatives by a key; one that several of a side have says nothing about which is which."""
+    before, after = _index_by_key(old, left, key), _index_by_key(new, right, key)
+    yield from ((before[value], after[value]) for value in before if value in after)
+
+
+def _index_by_key(side: Sequence[Alternative], indices: Iterable[int], key: Callable[[Alternative], str]) -> dict[str, int]:
+    keys = {index: key(side[index]) for index in indices}
+    count = Counter(keys.values())
+    return {value: index for index, value in keys.items() if value and count[value] == 1}
 
 
 def _find_replaceable(
