@@ -58,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite what the cases of the generator expect")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Use one worker more than cores: tests wait for servers, databases and other processes."""
     return (os.cpu_count() or 1) + 1
