@@ -38,15 +38,18 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_it_runs_unprivileged_and_leaves_nothing() -> None:
-    """As root, the server runs as an unprivileged user; its folder is deleted afterwards."""
-    with PostgresServer() as server:
+@pytest.mark.parametrize("in_memory", [False, True], ids=["disk", "memory"])
+def test_it_runs_unprivileged_and_leaves_nothing(in_memory: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """As root, the server runs as an unprivileged user; its folder and its data are deleted afterwards."""
+    with PostgresServer(in_memory=in_memory) as server:
         owner = Path(f"/proc/{server.pid}").stat().st_uid
         assert owner != 0
         assert asyncio.run(_ask(server.url, "SELECT 42")) == 42
-        pid = server.pid
+        pid, data = server.pid, Path(str(asyncio.run(_ask(server.url, "SHOW data_directory"))))
+        assert data.is_dir()
     assert not alive(pid)
     assert not server.folder.exists()
+    assert not data.parent.exists()
 
 
 def test_acknowledged_rows_survive_a_kill() -> None:

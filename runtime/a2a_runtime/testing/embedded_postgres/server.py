@@ -36,7 +36,7 @@ _SETTINGS = {"max_connections": "200", "shared_buffers": "64MB", "log_min_messag
 class PostgresServer:
     """A server on a free port of 127.0.0.1 and on a socket in its folder; ``with`` starts and removes it.
 
-    With ``in_memory`` its folder is in shared memory, if that has room: creating a database there takes a third of the time.
+    With ``in_memory`` its data are in shared memory, if that has room: creating a database there takes a third of the time.
     """
 
     def __init__(self, settings: Mapping[str, str] | None = None, *, in_memory: bool = False) -> None:
@@ -44,13 +44,13 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._user = find_unprivileged_user()
         self.is_in_memory = in_memory and _has_room_in_memory(self._user)
-        parent = str(_MEMORY) if self.is_in_memory else _find_temporary_folder(self._user)
-        remove_stale_folders(Path(parent))
-        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        if self._user is not None:
-            shutil.chown(self.folder, self._user)
-        self._programs = find_programs(self.folder, self._user)
+        self.folder = _make_folder(_find_temporary_folder(self._user), self._user)
+        self._programs = find_programs(self.folder, self._user)  # not in memory, where programs may be forbidden
         self._data = self.folder / "data"
+        if self.is_in_memory:
+            data = _make_folder(_MEMORY, self._user) / "data"
+            self._data.symlink_to(data)
+            self._data = data
         self.port = find_free_port()
 
     @property
@@ -111,7 +111,8 @@ class PostgresServer:
         if self._process is not None:
             self.thaw()
             self._end(signal.SIGQUIT)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in {self._data.parent, self.folder}:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def read_log(self) -> str:
         """Return the log of the server."""
@@ -203,6 +204,15 @@ def _kill_with_parent(parent: int) -> Callable[[], None] | None:
     return set_death_signal
 
 
+def _make_folder(parent: Path, user: str | None) -> Path:
+    """Make a folder for a user, and remove stale ones beside it."""
+    remove_stale_folders(parent)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    if user is not None:
+        shutil.chown(folder, user)
+    return folder
+
+
 def remove_stale_folders(parent: Path) -> None:
     """Remove the folders of servers whose test run was killed: the server ended with it, but its folder stayed."""
     for folder in parent.glob(f"{_PREFIX}*"):
@@ -228,17 +238,17 @@ def _is_alive(folder: Path) -> bool:
 
 
 def _has_room_in_memory(user: str | None) -> bool:
-    return _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _MEMORY_BYTES and os.access(_MEMORY, os.W_OK) and _can_enter(user, str(_MEMORY))
+    return _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _MEMORY_BYTES and os.access(_MEMORY, os.W_OK) and _can_enter(user, _MEMORY)
 
 
-def _find_temporary_folder(user: str | None) -> str:
+def _find_temporary_folder(user: str | None) -> Path:
     """Find a folder for temporary files that ``user`` can enter."""
-    for folder in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):  # noqa: S108  # only as homes of mkdtemp
+    for folder in map(Path, dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp"))):  # noqa: S108  # only as homes of mkdtemp
         if _can_enter(user, folder):
             return folder
     raise PostgresMissingError(f"PostgresServer: user {user!r} can enter no folder for temporary files; set TMPDIR")
 
 
-def _can_enter(user: str | None, folder: str) -> bool:
-    command = ["/bin/ls", folder]
+def _can_enter(user: str | None, folder: Path) -> bool:
+    command = ["/bin/ls", str(folder)]
     return user is None or not subprocess.run(command, user=user, capture_output=True, cwd="/", check=False).returncode  # noqa: S603  # fixed
