@@ -29,6 +29,8 @@ class ChunkQueue:
     def __init__(self, commit: Callable[[Sequence[ArtifactWrite]], Awaitable[None]]) -> None:
         self._commit = commit
         self._waiting: list[ArtifactWrite] = []
+        self._batch: list[ArtifactWrite] = []
+        """Chunks that are being committed. An unavailable store keeps them: it may have committed them, so that none may join or leave them."""
         self._size_bytes = 0
         self._failure: BaseException | None = None
         self._committing: asyncio.Task[None] | None = None
@@ -46,13 +48,13 @@ class ChunkQueue:
 
     async def drain(self) -> None:
         """Wait until everything is committed."""
-        while self._waiting or self._committing is not None:
+        while self._batch or self._waiting or self._committing is not None:
             await self._wait_for_commit()
         self._raise_failure()
 
     def cancel(self) -> None:
         """Drop what is not committed: the run is over."""
-        self._waiting, self._size_bytes = [], 0
+        self._batch, self._waiting, self._size_bytes = [], [], 0
         if self._committing is not None:
             self._committing.cancel()
 
@@ -67,20 +69,22 @@ class ChunkQueue:
         return self._committing
 
     async def _commit_next(self) -> None:
-        """Commit what waits now; what is added meanwhile waits for the next commit."""
-        writes, size_bytes = self._waiting, self._size_bytes
-        self._waiting, self._size_bytes = [], 0
+        """Commit what waits now, or again what an unavailable store has not confirmed; what is added meanwhile waits for the next commit."""
+        if not self._batch:
+            self._batch, self._waiting, self._size_bytes = self._waiting, [], 0
         try:
-            await self._commit(writes)
-        except (Exception, RunStopped) as error:  # noqa: BLE001 - raised by the next call
+            await self._commit(self._batch)
+        except StoreUnavailableError as error:
             self._failure = error
-            if isinstance(error, StoreUnavailableError):
-                self._waiting, self._size_bytes = [*writes, *self._waiting], size_bytes + self._size_bytes
+        except (Exception, RunStopped) as error:  # noqa: BLE001 - raised by the next call
+            self._failure, self._batch = error, []
+        else:
+            self._batch = []
 
     def _on_committed(self, task: asyncio.Task[None]) -> None:
         """Begin the next commit, however this one has ended, also one that was cancelled before it began."""
         self._committing = None
-        if self._waiting and self._failure is None and not task.cancelled():
+        if (self._batch or self._waiting) and self._failure is None and not task.cancelled():
             self._start()
 
     def _raise_failure(self) -> None:

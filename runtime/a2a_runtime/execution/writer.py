@@ -16,7 +16,7 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.extensions import Usage
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Artifact, Message
-from a2a_runtime.errors import ConcurrencyError, FencedError, StoreUnavailableError, TaskStateError
+from a2a_runtime.errors import ConcurrencyError, EventsGoneError, FencedError, StoreUnavailableError, TaskStateError
 from a2a_runtime.execution.chunk_queue import ChunkQueue
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.signals import RunStopped
@@ -54,6 +54,8 @@ class TaskWriter:
         self.complete_artifacts: set[str] = set()
         """Artifacts whose last chunk was yielded."""
         self._is_revoked = False
+        self._unconfirmed: TaskChange | None = None
+        """A change that the store may have committed without saying so: it was away, or the handler was canceled meanwhile."""
         self._turn_chunks = self._turn_bytes = 0
         """What the handler has written since it gave way."""
         self._chunks: ChunkQueue | None = None
@@ -185,12 +187,18 @@ class TaskWriter:
                 raise RunStopped
             if (usage := self._usage) is not None:
                 change = _add_metadata(change, to_metadata(usage))
-            try:
-                events = (await self._store.update_task(self.stored.scope, self.stored.key, change)).events
-            except StoreUnavailableError:
+            is_sure = self._unconfirmed is None
+            if is_sure:
+                self._unconfirmed = change
+                try:
+                    events = (await self._store.update_task(self.stored.scope, self.stored.key, change)).events
+                except StoreUnavailableError:
+                    is_sure = False
+                except (FencedError, TaskNotFoundError, TaskStateError) as error:
+                    raise self._close(error) from error
+            if not is_sure:
                 events = await self._retry_commit(change, by_handler=by_handler)
-            except (FencedError, TaskNotFoundError, TaskStateError) as error:
-                raise self._close(error) from error
+            self._unconfirmed = None
             if usage is not None:
                 self._stored_usage, self._usage = usage, None if self._usage is usage else self._usage
             self.is_working = self.is_working or change.state is not None
@@ -201,12 +209,13 @@ class TaskWriter:
             return events
 
     async def _retry_commit(self, change: TaskChange, *, by_handler: bool) -> Sequence[LoggedEvent]:
-        """Retry with exponential backoff, an end for ever, unless the event log shows that the first attempt was committed.
+        """Commit with retries and exponential backoff, an end for ever, unless the event log shows that the change was committed.
 
-        One run at a time writes, so events after ``last_seq`` are its own, except messages of clients. They need not be those of this change: the
-        handler may have been stopped in the middle of another write.
+        One run at a time writes, so events after ``last_seq`` are its own, except messages of clients. They are those of the unconfirmed change. That
+        is another one if the handler goes on after an error, or was stopped in the middle of a write.
         """
-        clock, delay = self._dependencies.clock, _INITIAL_DELAY_SECONDS
+        clock, earlier = self._dependencies.clock, list[LoggedEvent]()
+        delay = _INITIAL_DELAY_SECONDS if self._unconfirmed is change else 0.0
         deadline = float("inf") if change.state in TERMINAL else clock.monotonic() + self._dependencies.settings.store_retry_timeout
         while True:
             await clock.sleep(delay)
@@ -214,15 +223,20 @@ class TaskWriter:
                 raise RunStopped
             try:
                 found = [each for each in await self._store.read_events(self.stored.key, self.last_seq) if not each.is_message]
-                if found and change.state in {None, State.WORKING, found[-1].state}:
-                    return found
-                return (*found, *(await self._store.update_task(self.stored.scope, self.stored.key, change)).events)
+                if found:
+                    earlier, self.last_seq = [*earlier, *found], found[-1].seq
+                    if change == self._unconfirmed:
+                        return earlier
+                    if self._unconfirmed is not None and change.artifacts == self._unconfirmed.artifacts:  # what the run has consumed is new
+                        change = replace(change, artifacts=())
+                self._unconfirmed = change
+                return (*earlier, *(await self._store.update_task(self.stored.scope, self.stored.key, change)).events)
             except StoreUnavailableError:
                 if clock.monotonic() >= deadline:
                     raise
-            except (FencedError, TaskNotFoundError, TaskStateError) as error:
+            except (EventsGoneError, FencedError, TaskNotFoundError, TaskStateError) as error:
                 raise self._close(error) from error
-            delay = min(delay * 2, _MAX_DELAY_SECONDS)
+            delay = min(max(delay * 2, _INITIAL_DELAY_SECONDS), _MAX_DELAY_SECONDS)
 
     def _close(self, error: Exception) -> RunStopped:
         self.is_open = False

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from a2a_contract.lifecycle import State
+from a2a_runtime.caller import TaskScope
+from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.engine import EngineOptions
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import ChangeResult, LoggedEvent, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore
-from a2a_runtime.testing.agent import InProcessAgent, artifact_texts, run_agent
+from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, run_agent
 
 pytestmark = pytest.mark.anyio
 
@@ -159,3 +165,76 @@ async def test_a_handler_of_large_chunks_gives_way_sooner() -> None:
         await one.send("go")
         other.cancel()
     assert max(after - before for before, after in pairwise(seen_by_others)) <= 3
+
+
+class AwayStore(SqliteStore):
+    """Store that goes away right after a commit, whose answer is lost, and comes back after some attempts."""
+
+    attempts_left = 0
+    has_left: asyncio.Event | None = None
+
+    async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
+        """Change a task, or be away."""
+        self._check()
+        result = await super().update_task(scope, key, change)
+        if self.has_left is not None and not self.has_left.is_set() and result.events:
+            self.has_left.set()
+            self._check()
+        return result
+
+    async def read_events(self, key: str, after: int, limit: int = 1000) -> Sequence[LoggedEvent]:
+        """Read events, or be away."""
+        self._check()
+        return await super().read_events(key, after, limit)
+
+    def leave(self, attempts: int) -> asyncio.Event:
+        """Go away with the next commit; return the event of that moment."""
+        self.has_left, self.attempts_left = asyncio.Event(), attempts
+        return self.has_left
+
+    def _check(self) -> None:
+        if self.attempts_left and self.has_left is not None and self.has_left.is_set():
+            self.attempts_left -= 1
+            raise StoreUnavailableError("away")
+
+
+_SHORT_RETRIES = EngineOptions(settings=replace(FAST_SETTINGS, store_retry_timeout=0.1))
+
+
+@pytest.mark.parametrize("attempts", range(1, 8))
+async def test_chunks_are_written_once_after_an_outage(tmp_path: Path, attempts: int) -> None:
+    """Also where the store is away for longer than writes are retried, and has committed chunks without saying so."""
+    store = AwayStore(tmp_path / "tasks.db")
+
+    async def stream(ctx: TaskContext) -> AsyncGenerator[str, None]:
+        yield "a"
+        await ctx.flush()
+        has_left = store.leave(attempts)
+        yield "b"
+        await has_left.wait()
+        yield "c"
+
+    async with run_agent(stream, store=store, options=_SHORT_RETRIES) as one, asyncio.timeout(60):
+        assert await list_events(one, "go") == ["TASK_STATE_WORKING", "a", "b", "c", "TASK_STATE_COMPLETED"]
+        assert artifact_texts(await one.send("go")) == {"result": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize("attempts", range(1, 8))
+async def test_a_write_is_not_taken_for_the_one_before_it(tmp_path: Path, attempts: int) -> None:
+    """A handler that goes on without an answer to its status writes another one, which is in the log too."""
+    store = AwayStore(tmp_path / "tasks.db")
+
+    async def report(ctx: TaskContext) -> None:
+        await ctx.status("a")
+        store.leave(attempts)
+        for text in ("b", "c", "d"):
+            with suppress(StoreUnavailableError, TimeoutError):
+                async with asyncio.timeout(0.02):
+                    await ctx.status(text)
+        store.attempts_left = 0
+        await ctx.status("e")
+
+    async with run_agent(report, store=store, options=_SHORT_RETRIES) as one, asyncio.timeout(60):
+        found = await list_events(one, "go")
+        assert (found[:2], found[-2:]) == (["a", "b"], ["e", "TASK_STATE_COMPLETED"])
+        assert len({*found}) == len(found)
