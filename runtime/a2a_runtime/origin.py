@@ -49,6 +49,8 @@ _TRACE_PARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})
 _TRACE_STATE = re.compile(r"[\x20-\x7e]{1,512}")
 _MAX_AGENTS, _MAX_NAME_CHARS, _MAX_DEPTH_DIGITS = 64, 100, 6
 _TRACE_ID = slice(3, 35)
+_MAX_TIMEOUT_SECONDS = 1e9
+"""About 32 years: longer times have no end that a date can name."""
 
 
 def _no_time() -> float:
@@ -246,4 +248,4 @@ def _parse_seconds(text: str) -> float | None:
         seconds = float(text)
     except ValueError:
         return None
-    return seconds if isfinite(seconds) and seconds > 0 else None
+    return min(seconds, _MAX_TIMEOUT_SECONDS) if isfinite(seconds) and seconds > 0 else None

@@ -322,6 +322,12 @@ def test_headers_that_cannot_be_read_are_refused(header: str, value: str) -> Non
     assert f"'field': '{header}'" in str(body)
 
 
+@pytest.mark.parametrize("seconds", ["1e306", "1e-320", "1000000000000"])
+def test_any_time_above_zero_is_one(seconds: str) -> None:
+    """Also one of which no date is the end."""
+    assert send_with({"A2A-Timeout": seconds})[0] == 200
+
+
 async def test_agents_of_one_process_are_a_chain_too() -> None:
     """``local.connect`` carries the chain without headers, over single calls and streams."""
     first, second = Agent("first"), Agent("second")

@@ -179,7 +179,7 @@ class TaskWriter:
 
     async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> Sequence[LoggedEvent]:
         """Commit one change under the lock, with retries while the store is unavailable; then publish its events, and return them."""
-        events: Sequence[LoggedEvent]
+        events: Sequence[LoggedEvent] = ()
         async with self._lock:
             if unless_working and self.is_working:
                 return ()

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import mcp_types as mt
 from mcp import MCPError
+from pydantic import ValidationError
 
 from a2a_contract.errors import A2AError
 from a2a_contract.lifecycle import State
@@ -140,7 +141,7 @@ async def cancel_task(remote: RemoteTools, handle: TaskHandle) -> Document:
 async def _load(remote: RemoteTools, handle: TaskHandle) -> Task:
     try:
         return await remote.untyped.get(handle.task_id)
-    except A2AError as error:
+    except (A2AError, ValidationError) as error:
         raise MCPError(code=mt.INVALID_PARAMS, message=f"Unknown task: {handle.to_text()[:200]}") from error
 
 

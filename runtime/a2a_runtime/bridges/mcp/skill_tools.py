@@ -19,9 +19,10 @@ from typing import Any, NamedTuple, TypeAlias
 import mcp_types as mt
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
+from pydantic import ValidationError
 
 from a2a_contract.base import JsonObject
-from a2a_contract.errors import A2AError, InvalidParamsError
+from a2a_contract.errors import A2AError, InvalidParamsError, TaskNotFoundError
 from a2a_contract.v1_0 import Task
 from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.bridges.mcp.caller_questions import build_elicitation, find_support, read_answer
@@ -171,7 +172,10 @@ def _build_skill_tool(skill: SkillDefinition) -> SkillTool:
 async def _run(remote: RemoteTools, tool: SkillTool, params: mt.CallToolRequestParams, options: CallOptions) -> RemoteResult:
     if params.request_state is None:
         return await remote.call_tool(tool.checked, params.arguments or {}, **options)
-    question = await remote.find_question(params.request_state)
+    try:
+        question = await remote.find_question(params.request_state)
+    except ValidationError as error:  # no text that is an id
+        raise TaskNotFoundError from error
     given = (params.input_responses or {}).get(ANSWER)
     if not isinstance(given, mt.ElicitResult) or given.action != "accept":
         await remote.untyped.cancel(question.task)
