@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Iterator
@@ -23,10 +24,14 @@ from a2a_contract.v1_1_draft import GetTaskRequest, ListTasksRequest, ListTasksR
 from a2a_contract.v1_1_draft import Task as NumberedTask
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.interfaces import GrpcOptions
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import TaskPage, TaskQuery
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
+from a2a_runtime.testing.asgi_transport import run_app
 
 VERSION = {"A2A-Version": V1_1_DRAFT.version or ""}
 AT_ONCE = {"return_immediately": True}
@@ -225,6 +230,49 @@ def test_clients_of_1_0_see_no_difference(http: httpx.Client, binding: Any) -> N
     numbers = [int(number or 0) for number, _ in events]
     assert (numbers[0], len(numbers)) == (1, numbers[-1] - 1)  # the message has the number that is left out
     assert "eneration" not in json.dumps([each.to_dict() for _, each in events])
+
+
+class HastyStore(MemoryStore):
+    """A store whose cleanup deletes the oldest task of a list at once."""
+
+    async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
+        """List tasks, and delete one."""
+        page = await super().list_tasks(scope, query)
+        await self.delete_task(scope, page.tasks[-1].wire_id)
+        return page
+
+
+def test_a_list_goes_without_a_task_that_is_deleted_meanwhile() -> None:
+    """The others are there."""
+    surface = Surface(build_agent(), dialects=frozenset((V1_0.name, V1_1_DRAFT.name)))
+    with TestClient(create_app(surface, settings=FAST_SETTINGS, store=HastyStore())) as client:
+        for _ in range(2):
+            message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "2"}]}
+            client.post("/message:send", json={"message": message, "metadata": {"skillId": "count"}}, headers=VERSION).raise_for_status()
+        assert len(client.get("/tasks", headers=VERSION).json()["tasks"]) == 1
+
+
+@pytest.mark.anyio
+async def test_the_log_of_a_long_task_gives_way_to_other_requests() -> None:
+    """In memory too, where nothing makes its reader wait."""
+    turns = 0
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    app = create_app(Surface(build_agent(), dialects=frozenset((V1_0.name, V1_1_DRAFT.name))), settings=FAST_SETTINGS, store="memory")
+    async with run_app(app) as transport, httpx.AsyncClient(transport=transport, base_url="http://agent", headers=VERSION) as client:
+        message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "6000"}]}
+        sent = await client.post("/message:send", json={"message": message, "metadata": {"skillId": "count"}})
+        other = asyncio.create_task(take_turns())
+        await asyncio.sleep(0)
+        turns = 0
+        await client.get(f"/tasks/{sent.json()['task']['id']}")
+        other.cancel()
+    assert turns > 20
 
 
 def test_the_draft_is_off_by_default() -> None:

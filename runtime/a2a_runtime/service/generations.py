@@ -14,6 +14,7 @@ from contextlib import aclosing, suppress
 from pydantic_core import from_json
 
 from a2a_contract.base import Encoded
+from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.service import Event
@@ -90,7 +91,10 @@ class GenerationService(Service):
         scope, length = context.task_scope(request.tenant), context.limit_history(request.history_length)
         timeline_length = request.timeline_length if isinstance(request, NumberedListTasksRequest) else None
         tasks = page["tasks"] if is_json_array(page["tasks"]) else []
-        found = [await self._show(scope, str(each["id"]), length, timeline_length) for each in tasks if is_json_object(each)]
+        found: list[JsonMembers] = []
+        for each in filter(is_json_object, tasks):
+            with suppress(TaskNotFoundError):  # deleted after it was listed
+                found.append(await self._show(scope, str(each["id"]), length, timeline_length))
         if not request.include_artifacts:
             found = [{name: value for name, value in each.items() if name != _ARTIFACTS} for each in found]
         else:
@@ -126,6 +130,7 @@ class GenerationService(Service):
             while record.generation < until:
                 for event in await self._store.read_events(stored.key, record.generation, min(PAGE_EVENTS, until - record.generation)):
                     record.add(event.seq, event.body)
+                await asyncio.sleep(0)  # a long log gives way to other requests
         except EventsGoneError:
             record = TaskRecord()
             record.generation = until

@@ -19,6 +19,7 @@ from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange, TaskQuery
+from a2a_runtime.stores.pagination import encode_page_token
 from a2a_runtime.stores.simple import ConcurrencyError, SimpleStore, TaskState
 from a2a_runtime.stores.simple.codec import OPTIONAL
 from a2a_runtime.stores.simple.exclusive import PROCESS_CONTEXT, ProcessRecord
@@ -280,6 +281,16 @@ async def test_a_list_is_that_of_the_owner_in_pages() -> None:
             query = replace(query, page_token=page.next_page_token)
         assert len(ids) == len(set(ids)) == 26
         assert (await store.list_tasks(SCOPE, TaskQuery(state=State.SUBMITTED))).total_size == 0
+
+
+async def test_a_token_that_the_storage_cannot_read_is_no_outage(caplog: pytest.LogCaptureFixture) -> None:
+    """A client has made it."""
+    token = encode_page_token(("nonsense", 0, 1), None, None, None)
+    async with opened(DictStorage()) as store:
+        with pytest.raises(InvalidParamsError) as refused:
+            await store.list_tasks(SCOPE, TaskQuery(page_token=token))
+    assert [path for path, _ in refused.value.fields] == ["pageToken"]
+    assert "unavailable" not in caplog.text
 
 
 @pytest.mark.parametrize(

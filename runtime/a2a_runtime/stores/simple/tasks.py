@@ -26,7 +26,7 @@ from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import ConcurrencyError, StoreUnavailableError, TaskTerminalError
 from a2a_runtime.logs import OutageLog
-from a2a_runtime.stores import changes
+from a2a_runtime.stores import changes, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.memory.index import MemoryTask
@@ -49,6 +49,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_VALUE_ERRORS = (ValueError, TypeError, LookupError)
 _KEPT_SECONDS = 300.0
 """Time for which a task stays in memory after its end, with its events."""
 
@@ -334,6 +335,8 @@ class SimpleTasks(MemoryStore):
         try:
             result = await getattr(self._calls, name)(*args, **options)
         except Exception as error:  # the edge to code that knows none of our errors
+            if isinstance(error, _VALUE_ERRORS) and any(getattr(each, "page_token", None) for each in args):
+                raise pagination.invalid_token_error() from error  # it went through the hands of a client
             converted = to_store_error(error, f"{self._codec.name}.{name}")
             if isinstance(converted, StoreUnavailableError):
                 if not self._outages.is_open and not isinstance(error, OSError):
