@@ -120,7 +120,8 @@ class InProcessRunner:
         self._running: dict[str, TaskRun] = {}
         self._abandoned: set[asyncio.Task[Any]] = set()
         self._finishing: dict[str, asyncio.Task[None]] = {}  # end the tasks of abandoned handlers
-        self._unknown_skill_tasks: set[str] = set()
+        self._unknown_skill_tasks: dict[str, tuple[str, str]] = {}
+        """Orphans whose skills are not registered here, with surface and skill: a source may list them later."""
         self._resuming: set[str] = set()
         self._background = BackgroundTasks(self._clock)
         self._working_delay = DelayedCalls[TaskRun](self._settings.working_delay, lambda run: self._background.start(run.mark_working()))
@@ -224,7 +225,7 @@ class InProcessRunner:
                 in_origin(origin, launch)
                 return
             if skill is None:  # a task of an agent that lives in another process
-                self._unknown_skill_tasks.add(key)
+                self._unknown_skill_tasks[key] = stored.scope.surface, stored.skill
                 log.warning("task released: %s, skill %s is not registered in this process", key, stored.skill)
             await TaskWriter(self._dependencies, stored).release(deferral)
         finally:
@@ -336,6 +337,7 @@ class InProcessRunner:
     async def _claim_all_orphans(self) -> None:
         """Claim orphans, some at a time, until there are no others. After a crash there may be thousands: other processes are notified."""
         has_notified = False
+        self._unknown_skill_tasks = {key: each for key, each in self._unknown_skill_tasks.items() if self._skills.find(*each) is None}
         tried, left = set(self._unknown_skill_tasks), len(self._unknown_skill_tasks)
         while not self._is_closing:
             limit = _MAX_ORPHANS + left

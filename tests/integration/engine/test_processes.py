@@ -222,6 +222,20 @@ async def test_tasks_with_unknown_skills_are_released() -> None:
         assert (await other.engine.load(other.scope, stored.wire_id)).state is State.WORKING
 
 
+async def test_a_task_runs_as_soon_as_its_skill_is_known() -> None:
+    """A source may list its skills after the process has found their tasks."""
+    store = MemoryStore(StoreOptions(lease_seconds=0.1))
+    async with run_agent(asks, store=store) as other, asyncio.timeout(30):
+        async with run_agent(waits, store=store) as one:
+            stored = await one.start("go")
+            await one.wait_for_state(stored, State.WORKING)
+            for run in one.engine.runner._running.values():
+                run._can_release = True
+        await asyncio.sleep(0.3)
+        other.engine.runner._skills.add(None, Skill("waits", echoes))
+        assert (await other.wait_terminal(stored)).status.state == TaskState.COMPLETED
+
+
 class FlakyStore(MemoryStore):
     """Store that raises before some commits and after others."""
 
