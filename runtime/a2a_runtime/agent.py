@@ -235,9 +235,7 @@ class Agent:
         """Define a skill without adding it."""
         if not _ID.fullmatch(skill_id):
             raise ValueError(f"agent {self.name!r}: {skill_id!r} is not a skill id; ids are parts of URLs, without blanks and slashes")
-        if unknown := sorted(options.keys() - SkillOptions.__optional_keys__):
-            known = ", ".join(sorted(SkillOptions.__optional_keys__))
-            raise TypeError(f"agent {self.name!r}: skill {skill_id!r}: unknown options {', '.join(unknown)}; known: {known}")
+        _check_options(f"agent {self.name!r}: skill {skill_id!r}", options)
         description, asks = inspect.getdoc(handler) or "", options.get("asks")
         handler, contract, is_asking = self._read_types(skill_id, handler, options)
         run = Skill(
@@ -323,6 +321,17 @@ class Agent:
     def resolve_output_modes(self, skill: SkillDefinition) -> Sequence[str]:
         """Return the output media types of a skill, or those of the agent."""
         return skill.output_modes or self.default_output_modes
+
+
+def _check_options(subject: str, options: SkillOptions) -> None:
+    """Refuse unknown options, and one value in place of a list of them: a text would be a list of its letters."""
+    if unknown := sorted(options.keys() - SkillOptions.__optional_keys__):
+        known = ", ".join(sorted(SkillOptions.__optional_keys__))
+        raise TypeError(f"{subject}: unknown options {', '.join(unknown)}; known: {known}")
+    for name in ("tags", "examples", "input_modes", "output_modes", "asks"):
+        value = options.get(name)
+        if isinstance(value, str | type):
+            raise TypeError(f"{subject}: {name}: not a list; write [{getattr(value, '__name__', repr(value))}]")
 
 
 def _build_worker_options(skill_id: str, options: SkillOptions) -> WorkerOptions:

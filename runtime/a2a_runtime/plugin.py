@@ -102,6 +102,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
     ) -> None:
         if not surfaces:
             raise ImproperlyConfiguredException("A2APlugin: no agent given; pass at least one, e.g. A2APlugin(agent, caller=host_user())")
+        if wrong := [each for each in surfaces if not isinstance(each, Surface | Agent)]:
+            raise ImproperlyConfiguredException(f"{wrong[0]!r} is neither an agent nor a surface; pass each by itself, a list as *surfaces")
         if options and not any(isinstance(each, Agent) for each in surfaces):
             raise ImproperlyConfiguredException(f"A2APlugin: {', '.join(options)}: no agent to apply it to; set it on the surface")
         defaults: SurfaceOptions = {"path": AGENT_PATH, **options}

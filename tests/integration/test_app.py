@@ -344,6 +344,7 @@ STORES = ("sqlite:////nowhere/tasks.db", "sqlit:///tasks.db", "postgresql://ada@
         (("agent:app", "--store", STORES[2]), 2, "check that the server runs"),
         (("agent:app", "--env-file", "variables"), 1, "is not a store URL; use memory"),
         (("agent:app", "--check", "--store", STORES[0]), 2, "/nowhere/tasks.db: the folder does not exist; create it"),
+        (("agent:app", "--check", "--store", "sqlite:///."), 2, ".: a folder; name a file in it, such as tasks.db"),
         pytest.param(("agent:app", "--check", "--store", STORES[1]), 1, "is not a store URL; use memory", marks=pytest.mark.soak),
     ],
 )

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from a2a_runtime.importing import explain_missing
+from a2a_runtime.importing import MissingLibraryError, explain_missing
 
 with explain_missing("a2a-gen serve", "serve"):
     import uvicorn
@@ -162,7 +162,7 @@ def _check_store(app: object) -> None:
         return
     try:
         asyncio.run(plugin.check_store())
-    except (StoreUnavailableError, UnsupportedStoreError) as error:
+    except (StoreUnavailableError, UnsupportedStoreError, MissingLibraryError) as error:
         raise report_start_error(error) from error
 
 

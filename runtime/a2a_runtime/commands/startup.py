@@ -20,7 +20,7 @@ from litestar.exceptions import ImproperlyConfiguredException
 
 import a2a_runtime
 from a2a_runtime.errors import ConfigurationError, ListenError, StoreUnavailableError
-from a2a_runtime.importing import to_missing_extra
+from a2a_runtime.importing import MissingLibraryError, to_missing_extra
 
 _OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
 
@@ -56,7 +56,7 @@ def report_import_error(name: str, error: Exception) -> click.ClickException:
 def report_start_error(error: BaseException) -> click.ClickException:
     """Describe an exception of a start: in one line if it names the cure, otherwise with its traceback."""
     causes = list(dict.fromkeys(_flatten(error)))
-    if all(isinstance(each, ConfigurationError | ImproperlyConfiguredException) for each in causes):
+    if all(isinstance(each, ConfigurationError | ImproperlyConfiguredException | MissingLibraryError) for each in causes):
         return InvalidConfigurationError("; ".join(_describe(each) for each in causes))
     if all(isinstance(each, ListenError | StoreUnavailableError) for each in causes):
         return StartError("; ".join(_describe(each) for each in causes))
@@ -75,8 +75,13 @@ def _flatten(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
+def _is_own(frame: traceback.FrameSummary) -> bool:
+    return frame.filename.startswith((*_OWN_FOLDERS, "<"))
+
+
 def _format_traceback(error: BaseException) -> str:
-    """Format a traceback without the frames of this package and of the import system."""
-    frames = traceback.extract_tb(error.__traceback__)
-    foreign = dropwhile(lambda frame: frame.filename.startswith((*_OWN_FOLDERS, "<frozen")), frames)
-    return "".join([*traceback.format_list(list(foreign)), *traceback.format_exception_only(error)]).rstrip()
+    """Format a traceback without the frames of the import system and of this package, unless the error is one that this package does not expect."""
+    foreign = list(dropwhile(_is_own, traceback.extract_tb(error.__traceback__)))
+    if foreign and (foreign[-1].line or "").startswith("raise "):  # on purpose: the message says what to do, and our steps to it say nothing
+        foreign = list(dropwhile(_is_own, reversed(foreign)))[::-1]
+    return "".join([*traceback.format_list(foreign), *traceback.format_exception_only(error)]).rstrip()

@@ -138,7 +138,7 @@ class ProviderGraph:
                 known = ", ".join(self._providers) or "none"
                 raise ValueError(
                     f"skill {skill.id!r}: parameter {name!r} is not a dependency; declare it with agent.provide({name}=…) or "
-                    f"agent.provide_per_run({name}=…). Known: {known}"
+                    f"agent.provide_per_run({name}=…). Known: {known}. Typed input is the first parameter, alone"
                 )
         return tuple(name for name in others if name in self._providers)
 

@@ -68,7 +68,7 @@ class Skill:
     def __post_init__(self) -> None:
         handler_kind = detect_handler_kind(self.handler)
         if handler_kind is None or not _accepts_context(self.handler):
-            raise TypeError(f"skill {self.id!r}: invalid handler; use an async function, an async generator or a plain function of the context")
+            raise TypeError(f"skill {self.id!r}: {explain_refusal(self.handler)}")
         if self.timeout is not None and self.timeout <= 0:
             raise ValueError(f"skill {self.id!r}: timeout {self.timeout} is not positive; use a number of seconds, or None for no limit")
         object.__setattr__(self, "answers", ReplyKind(self.answers))
@@ -124,6 +124,15 @@ def _accepts_context(handler: Handler) -> bool:
     except TypeError:
         return False
     return True
+
+
+def explain_refusal(handler: object) -> str:
+    """Explain why an object is no handler, and what to write instead."""
+    if inspect.isgeneratorfunction(handler):
+        return "a generator that is not async cannot stream; write async def"
+    if detect_handler_kind(handler) is not None:
+        return "it cannot be called with a context; make that its first parameter: async def handler(ctx)"
+    return "invalid handler; use an async function, an async generator or a plain function of the context"
 
 
 def detect_handler_kind(handler: object) -> HandlerKind | None:

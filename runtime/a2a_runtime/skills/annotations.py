@@ -32,9 +32,10 @@ from pydantic_core import PydanticSerializationError, to_json
 from a2a_contract.base import JsonObject, WireModel
 from a2a_contract.field_paths import field_paths
 from a2a_contract.finite import list_lost_numbers
+from a2a_contract.typed_schema import list_unexpected_values
 from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context
-from a2a_runtime.execution.skill import HandlerKind, detect_handler_kind
+from a2a_runtime.execution.skill import HandlerKind, detect_handler_kind, explain_refusal
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import HandlerMismatchError, StreamingHandler, UnaryHandler
@@ -47,7 +48,11 @@ CONTEXT = "ctx"
 
 _CONTEXTS = (Context, SkillContext)
 _DATA: tuple[type, ...] = (BaseModel, Enum, str, int, float, bool, bytes, list, dict, tuple, set, frozenset, date, time, timedelta, Decimal, UUID)
+_UNIONS: frozenset[object] = frozenset((typing.Union, types.UnionType, typing.Annotated))
 _STREAMS: frozenset[object] = frozenset((AsyncGenerator, AsyncIterator, AsyncIterable))
+_BINARY = (
+    "JSON has no bytes; use a model with ConfigDict(ser_json_bytes='base64', val_json_bytes='base64'), or, for a file, a handler of the context alone"
+)
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -76,8 +81,10 @@ class AnnotatedSchema(TypedSchema[T]):
             lost = list_lost_numbers(made, document)
         except ValidationError as error:
             raise SchemaMismatchError(field_paths(error)) from error
+        except UnicodeDecodeError as error:
+            raise SchemaMismatchError((("", _BINARY),)) from error
         except PydanticSerializationError as error:
-            raise SchemaMismatchError((("", str(error).partition("\n")[0]),)) from error
+            raise SchemaMismatchError(list_unexpected_values(error)) from error
         if lost:
             raise SchemaMismatchError(lost)
         self.validator.check(document)
@@ -121,7 +128,14 @@ def find_input(skill_id: str, function: Callable[..., object]) -> object:
         )
     if inspect.isclass(annotation) and issubclass(annotation, WireModel):
         raise HandlerMismatchError(f"skill {skill_id!r}: {first.name!r} is a {annotation.__name__}; take the context, and read ctx.message")
-    return annotation if _is_data(annotation) else None
+    if _is_data(annotation):
+        return annotation
+    if _may_be_context(annotation):
+        return None
+    raise HandlerMismatchError(
+        f"skill {skill_id!r}: the annotation {annotation!r} of {first.name!r} is neither data nor a context; make it a dataclass, a Pydantic model, "
+        "list[…] or dict[…], or remove it"
+    )
 
 
 def build_typed_function(skill_id: str, function: Callable[..., object], id_prefix: str, asks: Sequence[type[object]] = ()) -> TypedFunction:
@@ -143,6 +157,8 @@ def _read_signature(skill_id: str, function: Callable[..., object]) -> _Signatur
     signature, kind = inspect.signature(function), detect_handler_kind(function)
     _, *others = signature.parameters.values()
     output = _resolve(function, "return", signature.return_annotation)
+    if inspect.isgeneratorfunction(function):
+        raise HandlerMismatchError(f"skill {skill_id!r}: {explain_refusal(function)}")
     if kind is None or output is signature.empty or isinstance(output, str):
         raise HandlerMismatchError(
             f"skill {skill_id!r}: its input is typed, and its output is not; annotate what it returns, -> None for nothing, or take the context alone"
@@ -151,6 +167,8 @@ def _read_signature(skill_id: str, function: Callable[..., object]) -> _Signatur
         if typing.get_origin(output) not in _STREAMS:
             raise HandlerMismatchError(f"skill {skill_id!r}: it yields, but is annotated with {output}; annotate it with AsyncIterator[…]")
         output = typing.get_args(output)[0]
+    elif typing.get_origin(output) in _STREAMS:
+        raise HandlerMismatchError(f"skill {skill_id!r}: annotated with {output}, but does not yield; yield chunks, or annotate what it returns")
     context = next((each for each in others if each.name == CONTEXT or _is_context(_resolve(function, each.name, each.annotation))), None)
     annotation = None if context is None else _resolve(function, context.name, context.annotation)
     is_untyped = inspect.isclass(annotation) and issubclass(annotation, Context)
@@ -197,19 +215,36 @@ def _build_schema(skill_id: str, id_prefix: str, use: str, python_type: object, 
     try:
         return AnnotatedSchema(python_type, mode, f"{id_prefix}:{skill_id}:{use}")
     except PydanticUserError as error:
-        reason = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0].rstrip(".")
         raise HandlerMismatchError(f"skill {skill_id!r}: {use} has no JSON Schema: {reason}; use a Pydantic model") from None
 
 
 def _is_data(annotation: object) -> bool:
     """Return whether an annotation is of a value, and not of a context or of anything."""
+    annotation = _unwrap_alias(annotation)
     origin = typing.get_origin(annotation)
-    if origin in {typing.Union, types.UnionType, typing.Annotated}:
+    if origin in _UNIONS:
         return any(map(_is_data, typing.get_args(annotation)))
     if origin is Literal or typing.is_typeddict(annotation):
         return True
     found = origin or annotation
     return inspect.isclass(found) and (issubclass(found, _DATA) or is_dataclass(found)) and not issubclass(found, _CONTEXTS)
+
+
+def _may_be_context(annotation: object) -> bool:
+    """Return whether an annotation may be of a context: one of them, a base or a protocol, or anything that is no class."""
+    origin = typing.get_origin(annotation)
+    if origin in _UNIONS:
+        return any(map(_may_be_context, typing.get_args(annotation)))
+    found = origin or annotation
+    if not inspect.isclass(found) or found is typing.Any:
+        return True
+    return getattr(found, "_is_protocol", False) or any(each in found.__mro__ or found in each.__mro__ for each in _CONTEXTS)
+
+
+def _unwrap_alias(annotation: object) -> object:
+    """Return the type of a ``NewType`` or of a ``type`` statement."""
+    return getattr(annotation, "__supertype__", getattr(annotation, "__value__", annotation))
 
 
 def _is_context(annotation: object) -> bool:

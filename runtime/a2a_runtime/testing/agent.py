@@ -18,6 +18,7 @@ from itertools import count
 from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
+from a2a_runtime.agent import Agent
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.execution.engine import SETTLED, Engine, EngineOptions
 from a2a_runtime.execution.follow_ups import AcceptedMessage
@@ -116,7 +117,10 @@ async def run_agent(
 
     With ``worker_store``, a second store on the same Postgres database, a worker beside the engine runs all skills.
     """
-    skill_list = [each if isinstance(each, Skill) else Skill(_handler_name(each), each) for each in skills]
+    if any(isinstance(each, Agent) for each in skills):
+        raise TypeError("run_agent: takes handlers and skills; run an agent with run_app(create_app(agent)) of a2a_runtime.testing.asgi_transport")
+    definer = Agent("tested")
+    skill_list = [each if isinstance(each, Skill) else definer.define(_handler_name(each), each).skill for each in skills]
     options = options or EngineOptions(settings=FAST_SETTINGS)
     store = store or MemoryStore()
     async with AsyncExitStack() as stack:

@@ -71,12 +71,12 @@ def test_the_kind_of_a_handler_is_detected(handler: object, style: HandlerKind) 
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: Skill("s", sync_stream), "async generator"),
+        (lambda: Skill("s", sync_stream), "a generator that is not async cannot stream; write async def"),
         (lambda: Skill("s", Called), "async function"),
         (lambda: Skill("s", 5), "async function"),
-        (lambda: Skill("s", lambda: "x"), "of the context"),
+        (lambda: Skill("s", lambda: "x"), r"make that its first parameter: async def handler\(ctx\)"),
         (lambda: Skills(Skill("s", lambda _one, _two: "x")), r"parameter '_two' is not a dependency; declare it with agent\.provide\(_two=…\)"),
-        (lambda: Skill("s", lambda *, _ctx: "x"), "of the context"),
+        (lambda: Skill("s", lambda *, _ctx: "x"), "make that its first parameter"),
         (lambda: Skill("s", plain, timeout=0), "timeout"),
         (lambda: Skill("s", plain, answers="both"), "both"),
         (lambda: Skill("s", stream, answers="message"), "needs a task"),

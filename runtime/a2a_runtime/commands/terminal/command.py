@@ -77,5 +77,5 @@ def describe_error(error: Exception) -> str:
     fields = error.fields if isinstance(error, A2AError) else ()
     message = error.message if isinstance(error, A2AError) else str(error)
     cure = next((text for kind, text in _CURES.items() if isinstance(error, kind)), "")
-    lines = [to_safe_text(message) or type(error).__name__, *(f"  {to_safe_line(path)}: {to_safe_line(text)}" for path, text in fields)]
+    lines = [to_safe_text(message) or type(error).__name__, *(f"  {to_safe_line(path) or 'value'}: {to_safe_line(text)}" for path, text in fields)]
     return "\n".join(lines) + (f"\n    fix: {cure}" if cure else "")

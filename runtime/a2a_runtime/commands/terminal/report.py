@@ -59,7 +59,7 @@ def finish(last: Task | Message | None) -> None:
     if last is None:
         raise CallError("agent: the stream ended without a result; call again")
     if isinstance(last, Task) and str(last.status.state) in TERMINAL_STATES and not is_completed(last):
-        fields = [f"\n  {to_safe_line(path)}: {to_safe_line(text)}" for path, text in read_fields(last.status.message)]
+        fields = [f"\n  {to_safe_line(path) or 'value'}: {to_safe_line(text)}" for path, text in read_fields(last.status.message)]
         reason = to_safe_text(join_texts(last.status.message)) or "the agent gives no reason"
         raise CallError(f"task {to_safe_line(last.id)}: {state_name(last)}: {reason}{''.join(fields)}")
 

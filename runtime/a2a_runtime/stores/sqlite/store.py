@@ -41,6 +41,8 @@ class SqliteStore(SqliteTasks):
     def _open(self) -> None:
         if not self.path.parent.is_dir():
             raise StoreUnavailableError(f"{self.path}: the folder does not exist; create it, or choose another path")
+        if self.path.is_dir():
+            raise StoreUnavailableError(f"{self.path}: a folder; name a file in it, such as {self.path / 'tasks.db'}")
         if self._lock is None and not self.path.exists():
             raise StoreUnavailableError(f"{self.path}: the file does not exist; give the path that an agent runs on")
         if self._lock is not None:

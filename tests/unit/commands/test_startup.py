@@ -1,0 +1,34 @@
+"""Starts that fail: what is shown of the error."""
+
+from __future__ import annotations
+
+import pytest
+
+from a2a_runtime.agent import Agent
+from a2a_runtime.commands.startup import report_import_error, report_start_error
+from a2a_runtime.importing import explain_missing
+
+
+def test_an_error_on_purpose_ends_with_the_line_of_the_app() -> None:
+    """The steps of the package to its own error say nothing to those who wrote the app."""
+    with pytest.raises(TypeError) as raised:
+        Agent("a").add("s", lambda ctx: ctx, tag=["x"])  # type: ignore[call-arg]  # which is the point
+    shown = report_import_error("hello:app", raised.value).message
+    assert "unknown options tag; known: " in shown
+    assert shown.count("  File ") == 1
+    assert __file__ in shown
+
+
+def test_an_error_of_the_package_itself_shows_all_of_its_steps() -> None:
+    """So that it can be reported."""
+    with pytest.raises(TypeError) as raised:
+        Agent("a").add("s", lambda ctx: ctx, tags=3)  # type: ignore[arg-type]  # which no check expects
+    assert "agent.py" in report_import_error("hello:app", raised.value).message
+
+
+def test_a_missing_extra_at_start_is_a_configuration_error() -> None:
+    """The line has the command that installs it, without a traceback."""
+    with pytest.raises(ModuleNotFoundError) as raised, explain_missing("store"):
+        raise ModuleNotFoundError(name="asyncpg")
+    error = report_start_error(raised.value)
+    assert (error.exit_code, error.message) == (1, "store: asyncpg is not installed; run pip install 'a2a-gen[postgres]'")
