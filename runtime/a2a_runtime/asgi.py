@@ -19,6 +19,7 @@ with explain_missing(__name__):
     from litestar import Litestar
 
 from a2a_runtime.app import create_app
+from a2a_runtime.plugin import check_types
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
@@ -34,6 +35,7 @@ def build_agents(function: str, path: str, surfaces: tuple[Surface, ...], store:
     """Build the app of surfaces below a path of a host; each of them says who its callers are."""
     if not path.startswith("/") or path.endswith("/"):
         raise ValueError(f"{function}: {path!r} is not a path for agents; it begins with a slash and does not end with one")
+    check_types(function, surfaces, Surface)
     for surface in surfaces:
         surface.check_callers_are_known()
     return create_app(*surfaces, store=store, settings=settings)

@@ -81,6 +81,13 @@ class SurfaceOptions(TypedDict, total=False):
     routes: RouteOptions
 
 
+def check_types(function: str, values: Sequence[object], *expected: type) -> None:
+    """Refuse arguments of other types, such as a list of surfaces."""
+    if wrong := [each for each in values if not isinstance(each, expected)]:
+        names = " or ".join(each.__name__ for each in expected)
+        raise TypeError(f"{function}: {wrong[0]!r} is not of type {names}; pass each {names} as an argument of its own, a list as *surfaces")
+
+
 class A2APlugin(InitPlugin, CLIPlugin):
     """Mounts agents and runs their engine, store and webhooks while the app runs.
 
@@ -102,8 +109,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
     ) -> None:
         if not surfaces:
             raise ImproperlyConfiguredException("A2APlugin: no agent given; pass at least one, e.g. A2APlugin(agent, caller=host_user())")
-        if wrong := [each for each in surfaces if not isinstance(each, Surface | Agent)]:
-            raise ImproperlyConfiguredException(f"{wrong[0]!r} is neither an agent nor a surface; pass each by itself, a list as *surfaces")
+        check_types("A2APlugin", surfaces, Agent, Surface)
         if options and not any(isinstance(each, Agent) for each in surfaces):
             raise ImproperlyConfiguredException(f"A2APlugin: {', '.join(options)}: no agent to apply it to; set it on the surface")
         defaults: SurfaceOptions = {"path": AGENT_PATH, **options}

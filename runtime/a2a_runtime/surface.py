@@ -21,7 +21,7 @@ from a2a_contract.extensions import PushSignatures
 from a2a_contract.v1_0 import AgentCardSignature, AgentInterface, SecurityRequirement, SecurityScheme, Task
 from a2a_runtime.agent import Agent, SkillDefinition, SkillOverride
 from a2a_runtime.auth.gate import AuthGate, DescribableGate, Gate, OpenGate
-from a2a_runtime.auth.host import HostAuthenticator, HostCaller
+from a2a_runtime.auth.host import HostAuthenticator, HostCaller, check_caller_options
 from a2a_runtime.auth.rate_limit import RateLimiter
 from a2a_runtime.caller import Caller, SurfaceKey
 from a2a_runtime.execution.injection import ProcessDependencies
@@ -195,8 +195,7 @@ class Surface:
         if not _PATH.fullmatch(self.path):
             raise ValueError(f"{self}: the path begins with a slash, does not end with one, and has no blanks, no parameters and none of ?#%\\")
         self._resolve_dialects()
-        if self.gate is not None and self.caller is not None:
-            raise ValueError(f"{self}: both gate= and caller= are set, and callers have one identity; remove one of them")
+        check_caller_options(self, self.gate, self.caller)
         if self.caller is not None and self.routes.exclude_from_auth:
             raise ValueError(f"{self}: exclude_from_auth keeps out the users whom caller= reads; set gate= instead of caller=, or remove it")
         self._check_answer_within()

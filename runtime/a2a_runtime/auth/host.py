@@ -57,6 +57,16 @@ def host_user(
     return identify
 
 
+def check_caller_options(surface: object, gate: object, caller: object) -> None:
+    """Refuse options of a surface that identify nobody: both of them, or what was not called."""
+    if gate is not None and caller is not None:
+        raise ValueError(f"{surface}: both gate= and caller= are set, and callers have one identity; remove one of them")
+    if gate is not None and (isinstance(gate, type) or not hasattr(gate, "admit")):
+        raise TypeError(f"{surface}: gate: {gate!r} is not a gate; use OpenGate(), AuthGate(…) or one of your own")
+    if caller is host_user or (caller is not None and not callable(caller)):
+        raise TypeError(f"{surface}: caller: {caller!r} cannot identify callers; use host_user(), or a function of the connection")
+
+
 class HostAuthenticator(NamedTuple):
     """Authenticator of callers whom the host knows, under the security schemes that the agent declares."""
 

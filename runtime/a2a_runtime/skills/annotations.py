@@ -237,9 +237,9 @@ def _may_be_context(annotation: object) -> bool:
     if origin in _UNIONS:
         return any(map(_may_be_context, typing.get_args(annotation)))
     found = origin or annotation
-    if not inspect.isclass(found) or found is typing.Any:
+    if annotation is typing.Any or not inspect.isclass(found) or getattr(found, "_is_protocol", False):
         return True
-    return getattr(found, "_is_protocol", False) or any(each in found.__mro__ or found in each.__mro__ for each in _CONTEXTS)
+    return any(each in found.__mro__ or found in each.__mro__ for each in _CONTEXTS)
 
 
 def _unwrap_alias(annotation: object) -> object:

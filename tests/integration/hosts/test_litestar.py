@@ -110,6 +110,21 @@ def test_a_surface_of_a_host_says_who_its_callers_are() -> None:
         Surface(build_agent(), gate=OpenGate(), caller=host_user())
 
 
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"caller": host_user}, r"caller: <function host_user.*; use host_user\(\)"),
+        ({"caller": "user"}, "caller: 'user' cannot identify callers"),
+        ({"gate": OpenGate}, r"gate: <class .*OpenGate'> is not a gate; use OpenGate\(\)"),
+        ({"gate": "open"}, "gate: 'open' is not a gate"),
+    ],
+)
+def test_what_identifies_nobody_is_refused_before_the_start(options: Any, problem: str) -> None:  # noqa: ANN401 - any options
+    """Also what lacks its brackets."""
+    with pytest.raises(TypeError, match=problem):
+        Surface(build_agent(), **options)
+
+
 def test_users_of_a_host_do_not_exist_over_grpc() -> None:
     """The error says what to write."""
     with pytest.raises(ValueError, match=r"grpc: caller= identifies users.*set gate=AuthGate"):

@@ -17,7 +17,6 @@ import httpx
 import pytest
 from imported_modules import forget_modules_below
 from integration.outcome_agent import serve_on_socket
-from litestar.exceptions import ImproperlyConfiguredException
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from a2a_contract.extension_table import SKILL_SCHEMAS
@@ -25,6 +24,7 @@ from a2a_contract.v1_0 import Message
 from a2a_gen.entry import main
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
+from a2a_runtime.asgi import with_agents
 from a2a_runtime.client import A2AClient
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.skills.context import SkillContext
@@ -330,9 +330,11 @@ def test_one_value_is_no_list(options: Any, problem: str) -> None:  # noqa: ANN4
 
 
 def test_surfaces_are_arguments() -> None:
-    """A list of them needs a star."""
-    with pytest.raises(ImproperlyConfiguredException, match=r"is neither an agent nor a surface; pass each by itself, a list as \*surfaces"):
+    """A list of them needs a star, and a host mounts surfaces."""
+    with pytest.raises(TypeError, match=r"A2APlugin: \[Agent.*\] is not of type Agent or Surface; pass each .* a list as \*surfaces"):
         create_app([agent])  # type: ignore[arg-type]  # which is the point
+    with pytest.raises(TypeError, match=r"with_agents: Agent.* is not of type Surface"):
+        with_agents(create_app(agent), "/agent", agent)  # type: ignore[arg-type]  # which is the point
 
 
 @pytest.mark.parametrize(
