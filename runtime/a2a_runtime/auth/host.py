@@ -58,7 +58,7 @@ def host_user(
 
 
 def check_caller_options(surface: object, gate: object, caller: object) -> None:
-    """Refuse options of a surface that identify nobody: both of them, or what was not called."""
+    """Refuse options of a surface that identify no caller: both of them, or a function that was not called."""
     if gate is not None and caller is not None:
         raise ValueError(f"{surface}: both gate= and caller= are set, and callers have one identity; remove one of them")
     if gate is not None and (isinstance(gate, type) or not hasattr(gate, "admit")):

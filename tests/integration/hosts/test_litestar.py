@@ -119,7 +119,7 @@ def test_a_surface_of_a_host_says_who_its_callers_are() -> None:
         ({"gate": "open"}, "gate: 'open' is not a gate"),
     ],
 )
-def test_what_identifies_nobody_is_refused_before_the_start(options: Any, problem: str) -> None:  # noqa: ANN401 - any options
+def test_options_that_identify_no_caller_are_refused_before_the_start(options: Any, problem: str) -> None:  # noqa: ANN401 - any options
     """Also what lacks its brackets."""
     with pytest.raises(TypeError, match=problem):
         Surface(build_agent(), **options)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import re
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NewType
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -24,12 +23,10 @@ from a2a_contract.v1_0 import Message
 from a2a_gen.entry import main
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
-from a2a_runtime.asgi import with_agents
 from a2a_runtime.client import A2AClient
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.skills.context import SkillContext
-from a2a_runtime.skills.schema import SchemaMismatchError
-from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent
+from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.asgi_transport import run_app
 
 if TYPE_CHECKING:
@@ -286,7 +283,7 @@ async def no_chunks(request: BookFlight) -> AsyncIterator[Booking]:
 
 
 async def plain_class(request: Prices) -> str:
-    """Take a class that somebody forgot to make a dataclass."""
+    """Take a class that lacks its decorator."""
     return str(request)
 
 
@@ -318,72 +315,6 @@ def test_what_has_no_contract_is_refused_when_it_is_declared(function: Callable[
     """The error names the skill, the problem and the cure."""
     with pytest.raises(TypeError, match=f"skill 'x': {error}"):
         Agent("a").add("x", function)
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"), [({"tags": "tea"}, r"tags: not a list; write \['tea'\]"), ({"asks": Approval}, r"asks: .*\[Approval\]")]
-)
-def test_one_value_is_no_list(options: Any, problem: str) -> None:  # noqa: ANN401 - any options
-    """A text would be a list of its letters."""
-    with pytest.raises(TypeError, match=f"agent 'a': skill 'x': {problem}"):
-        Agent("a").add("x", count, **options)
-
-
-def test_surfaces_are_arguments() -> None:
-    """A list of them needs a star, and a host mounts surfaces."""
-    with pytest.raises(TypeError, match=r"A2APlugin: \[Agent.*\] is not of type Agent or Surface; pass each .* a list as \*surfaces"):
-        create_app([agent])  # type: ignore[arg-type]  # which is the point
-    with pytest.raises(TypeError, match=r"with_agents: Agent.* is not of type Surface"):
-        with_agents(create_app(agent), "/agent", agent)  # type: ignore[arg-type]  # which is the point
-
-
-@pytest.mark.parametrize(
-    ("output_type", "output", "problem"),
-    [
-        (datetime, datetime(2026, 1, 2), 'the value is not a "date-time", such as 2026-01-31T10:00:00Z; a time needs an offset'),  # noqa: DTZ001 - which is the point
-        (str, 3, "the value is of type int, not str"),
-        (bytes, b"\x89", "JSON has no bytes; use a model with ConfigDict"),
-    ],
-)
-def test_the_log_says_what_an_output_lacks(output_type: Any, output: object, problem: str) -> None:  # noqa: ANN401 - any type
-    """In words that lead to the cure, and without the value."""
-
-    async def answer(request: str) -> object:
-        return request
-
-    answer.__annotations__ = {"request": str, "return": output_type}
-    contract = Agent("a").add("x", answer).contract
-    assert contract is not None
-    with pytest.raises(SchemaMismatchError, match=re.escape(problem)):
-        contract.output.serialize(output)
-
-
-async def test_types_with_a_name_of_their_own_are_inputs() -> None:
-    """A ``NewType``, which no class is."""
-    numbers = NewType("numbers", list[int])
-
-    async def add(values: object) -> int:
-        return len(str(values))
-
-    add.__annotations__ = {"values": numbers, "return": int}
-    contract = Agent("a").add("x", add).contract
-    assert contract is not None
-    assert contract.input.parse([1]) == [1]
-
-
-async def test_handlers_of_tests_are_typed_too() -> None:
-    """``run_agent`` reads annotations as an agent does; an agent is run in another way, and the error names it."""
-    async with run_agent(book_simply) as client:
-        assert (await client.send('{"approved": true}')).artifacts is not None
-    with pytest.raises(TypeError, match=r"run an agent with run_app\(create_app\(agent\)\)"):
-        async with run_agent(agent):  # type: ignore[arg-type]  # which is the point
-            pass
-
-
-async def book_simply(request: Approval, ctx: SkillContext) -> bool:
-    """Return a member."""
-    await ctx.progress(0.5)
-    return request.approved
 
 
 def test_other_parameters_are_dependencies() -> None:

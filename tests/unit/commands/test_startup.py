@@ -1,4 +1,4 @@
-"""Starts that fail: what is shown of the error."""
+"""Starts that fail: the report of the error."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def test_an_error_on_purpose_ends_with_the_line_of_the_app() -> None:
     """The steps of the package to its own error say nothing to those who wrote the app."""
     with pytest.raises(TypeError) as raised:
         Agent("a").add("s", lambda ctx: ctx, tag=["x"])  # type: ignore[call-arg]  # which is the point
-    shown = report_import_error("hello:app", raised.value).message
-    assert "unknown options tag; known: " in shown
-    assert shown.count("  File ") == 1
-    assert __file__ in shown
+    message = report_import_error("hello:app", raised.value).message
+    assert "unknown options tag; known: " in message
+    assert message.count("  File ") == 1
+    assert __file__ in message
 
 
 def test_an_error_of_the_package_itself_shows_all_of_its_steps() -> None:
