@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 
@@ -69,7 +70,8 @@ def import_from_string(name: str) -> object:
         except AttributeError as error:
             if error.obj is not found:
                 raise  # from a property or a module's __getattr__
-            raise ImportFromStringError(f"there is no {attribute} in {module}") from None
+            similar = get_close_matches(attribute, dir(found), 1)
+            raise ImportFromStringError(f"there is no {attribute} in {module}{f' (did you mean {similar[0]}?)' if similar else ''}") from None
     return found
 
 

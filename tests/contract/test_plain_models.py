@@ -17,6 +17,7 @@ from contract.plain_packages import emit, imported
 from pydantic import TypeAdapter, ValidationError
 
 from a2a_gen import pipeline
+from a2a_gen.plain.build import problems
 from a2a_gen.problems import ContractError
 from a2a_gen.source.project import find_project
 
@@ -202,3 +203,12 @@ def test_what_cannot_be_built_is_refused_by_name(tmp_path: Path, files: dict[str
     with pytest.raises(ContractError) as refused:
         emit(tmp_path, "shop", files)
     assert text in str(refused.value)
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    """It exists, so it is not to be created."""
+    (tmp_path / "schemas").write_text("{}")
+    (tmp_path / "a2a-gen.toml").write_text('schema = "schemas"\npackage = "shop"\n')
+    assert [(each.text, each.cure) for each in problems(find_project(tmp_path))] == [
+        ("a file", "name its folder in `schema` in the project configuration")
+    ]

@@ -335,6 +335,7 @@ STORES = ("sqlite:////nowhere/tasks.db", "sqlit:///tasks.db", "postgresql://ada@
         (("nowhere:app",), 1, "nowhere"),
         (("shouting:app",), 1, "module:attribute"),
         ((), 1, "a2a.toml: not found"),
+        (("agent:app", "--mcp", "python -m tools"), 1, "agent:app: not served beside --extensions-dir or --mcp; leave it out"),
         (("--prt", "1"), 1, "'--port'"),
         (("tokens:app",), 1, "pip install 'a2a-gen[auth]'"),
         (("shouting:nothing", "--ssl-certfile", "shouting.py"), 1, "give files with a certificate"),

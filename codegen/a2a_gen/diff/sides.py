@@ -119,7 +119,7 @@ def read_path(path: Path, *, is_plain: bool = False) -> ContractSide:
         prefix = _to_display_path(path.parent)
         side = build_side({path.name: path.read_bytes()}, label=str(path), display_prefix=prefix, is_plain=is_plain)
         return side if side.agent else _add_neighbours(side, path.name, lambda name: _read_file(path.parent / name))
-    raise BaselineError(f"{path}: no such file or folder", "name a folder of schemas, a card, a Git ref or a URL")
+    raise BaselineError(f"{path}: no such file or folder", "name a folder of schemas, a schema or a card; a Git ref can only be the base")
 
 
 def _read_file(path: Path) -> bytes | None:

@@ -69,9 +69,8 @@ def problems(project: Project) -> tuple[Problem, ...]:
 def _load(project: Project) -> tuple[Library, SchemaCatalog, tuple[Problem, ...]]:
     folder = project.schema.relative_to(project.root).as_posix()
     if not project.schema.is_dir():
-        raise ContractError(
-            [Problem(Place(folder), "A2A-S01", "the folder does not exist", "create it, or correct `schema` in the project configuration")]
-        )
+        problem, cure = ("a file", "name its folder in") if project.schema.exists() else ("the folder does not exist", "create it, or correct")
+        raise ContractError([Problem(Place(folder), "A2A-S01", problem, f"{cure} `schema` in the project configuration")])
     files = [file.relative_to(project.root).as_posix() for file in find_schema_files(project.schema, project.out)]
     if not files:
         raise ContractError(

@@ -92,6 +92,7 @@ class CardResolver:
                 resolved = await self.verify(self._parse(response))
                 if not is_at_root or _lists_interface(resolved, self.url):
                     return self._build_cached(resolved, response)
+                tried[-1] = f"{url} (a card of an agent at other URLs)"
             elif response.status not in _NOT_FOUND_STATUSES:
                 error = error_from_http(CANONICAL.name, GET_EXTENDED_AGENT_CARD, response.status, response.body)
                 error.add_note(f"{url}: status {response.status}")

@@ -17,6 +17,7 @@ with explain_missing("a2a-gen call", "client"):
     from a2a_runtime.commands.terminal.text import to_safe_line
     from a2a_runtime.commands.usage_errors import StrictCommand
     from a2a_runtime.typed_client.conversation import CallConversation
+    from a2a_runtime.typed_client.errors import InputRequiredError
     from a2a_runtime.typed_client.results import with_deadline
 
 _EXAMPLES = f"""\b
@@ -43,14 +44,20 @@ def command(order: Order, *, no_wait: bool) -> None:
 
 
 async def _call(order: Order) -> None:
+    report = CallReport(as_json=order.as_json, output=order.output)
     async with order.target.open() as client:
         message, last = await order.build_message(client), None
         conversation = CallConversation(client, order.build_options(), streams=None if order.target.has_card else False)
-        async with aclosing(with_deadline(conversation.run(message), order.target.timeout)) as events:
-            async for event in events:
-                last = event if isinstance(event, Task | Message) else last
+        try:
+            async with aclosing(with_deadline(conversation.run(message), order.target.timeout)) as events:
+                async for event in events:
+                    last = event if isinstance(event, Task | Message) else last
+        except InputRequiredError as error:
+            if order.as_json and error.task is not None:
+                report.print_result(error.task)
+            raise
     if last is not None:
-        CallReport(as_json=order.as_json, output=order.output).print_result(last)
+        report.print_result(last)
     finish(last)
 
 

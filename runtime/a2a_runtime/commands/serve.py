@@ -88,6 +88,10 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
         click.echo(describe_settings(os.environ))
         return
     extensions = take_extension_options(options)
+    if extensions is not None and app != PROJECT_APP:
+        raise InvalidConfigurationError(
+            f"{app}: not served beside --extensions-dir or --mcp; leave it out, or add the tools to its agent as a source"
+        )
     if only_check:
         _check_store(load_app(app) if extensions is None else build_app(extensions))
         return

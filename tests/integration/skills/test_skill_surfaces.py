@@ -72,7 +72,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ("old", "new", "said"),
     [
         ("", "", None),
-        ("handlers:Typed", "handlers:Typo", "a2a.toml:1: service: there is no Typo in typed.handlers$"),
+        ("handlers:Typed", "handlers:Typo", r"a2a.toml:1: service: there is no Typo in typed.handlers \(did you mean Typed\?\)$"),
         ("typed.handlers", "typed.handler", "a2a.toml:1: service: there is no module typed.handler$"),
         ("typed.handlers:Typed", "typed.contract.service:TypedService", "a2a.toml:1: service: .* has no method greet; add it$"),
         ("typed.contract", "typed.contracts", "a2a.toml:16: outputs.package: there is no module typed.contracts; run a2a-gen build$"),

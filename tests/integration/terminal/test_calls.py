@@ -213,6 +213,8 @@ def test_questions_in_a_script(url: str, capsys: pytest.CaptureFixture[str]) -> 
     error = capsys.readouterr().err
     assert "the agent asks: What?" in error
     task = error.partition("--task ")[2].split()[0]
+    assert main(["call", url, "ask", "go", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["task"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
     assert main(["tasks", "follow", url, task]) == 2
     assert main(["call", url, "--task", task, "green"]) == 0
     assert capsys.readouterr().out == "You said green\n"

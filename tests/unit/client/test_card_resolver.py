@@ -109,7 +109,12 @@ async def test_cards_are_found(host: Host, url: str, name: str, path: str) -> No
 
 MISSING: dict[str, tuple[Host, str, type[Exception], str]] = {
     "nowhere": (Host({}), "http://agent/a", CardNotFoundError, "agent/a/.well-known/agent-card.json"),
-    "another agent's at the root": (Host({WELL_KNOWN: new_card("http://agent/other")}), "http://agent/a", CardNotFoundError, "check the URL"),
+    "another agent's at the root": (
+        Host({WELL_KNOWN: new_card("http://agent/other")}),
+        "http://agent/a",
+        CardNotFoundError,
+        r"agent/.well-known/agent-card.json \(a card of an agent at other URLs\), .*; check the URL",
+    ),
     "no URL": (Host({}), "agent.example.com", CardNotFoundError, "begin it with https"),
     "a web page": (Host({WELL_KNOWN: b"<html>"}), "http://agent", InvalidCardError, "not a usable agent card"),
     "a card with much that is wrong": (

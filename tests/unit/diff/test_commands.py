@@ -100,9 +100,10 @@ def test_invalid_ignore_files(run: Run, tmp_path: Path, text: str, message: str)
         (["diff"], "BASE: not given"),
         (["diff", "a", "b", "c"], "BASE: not given"),
         (["diff", str(RULES / "bound-set"), str(RULES / "bound-set" / "nothing")], "no such file or folder"),
+        (["diff", str(RULES / "bound-set"), "HEAD"], "a Git ref can only be the base"),
         (["diff", str(CARD / "previous"), str(RULES / "bound-set" / "current")], "compare two sides of one kind"),
     ],
-    ids=["none", "three", "missing", "unlike"],
+    ids=["none", "three", "missing", "ref", "unlike"],
 )
 def test_wrong_use(run: Run, words: list[str], message: str) -> None:
     """Wrong use never ends with 0."""

@@ -28,7 +28,7 @@ class A2AError(Exception):
 
     def __str__(self) -> str:
         """Return the message and the field errors."""
-        return "; ".join((self.message, *(f"{place}: {text}" for place, text in self.fields)))
+        return "; ".join((self.message, *(f"{place}: {text}" if place else text for place, text in self.fields)))
 
 
 class TaskNotFoundError(A2AError):

@@ -125,7 +125,7 @@ class TypedSchema(Generic[T]):
         try:
             document: object = self._adapter.dump_python(value, mode="json", by_alias=True, exclude_none=self.omits_none, warnings="error")
         except PydanticSerializationError as error:
-            raise SchemaMismatchError(list_non_finite(value) or (("", str(error).partition("\n")[0]),)) from error
+            raise SchemaMismatchError(list_non_finite(value) or list_unexpected_values(error)) from error
         if not is_finite((value,)):
             raise SchemaMismatchError(list_non_finite(value))
         self.validator.check(document)
@@ -195,6 +195,15 @@ def list_type_errors(error: ValidationError, document: object) -> list[tuple[Fie
     ]
 
 
+_UNEXPECTED = re.compile(r"Expected `(?P<expected>[^`]+)`.*?\[(?:field_name='(?P<field>[^']*)')?.*input_type=(?P<type>[^\]]+)\]\)$", re.MULTILINE)
+
+
+def list_unexpected_values(error: PydanticSerializationError) -> FieldErrors:
+    """List the values that Pydantic did not expect when it wrote them, by their types alone; it names at most the innermost member."""
+    found = [(each["field"] or "", f"the value is of type {each['type']}, not {each['expected']}") for each in _UNEXPECTED.finditer(str(error))]
+    return found or (("", str(error).partition("\n")[0]),)
+
+
 def _follow_document(steps: FieldPath, document: object) -> FieldPath:
     """Return the steps that a document has."""
     found: list[str | int] = []
@@ -228,6 +237,9 @@ def _explain(error: jsonschema_rs.ValidationError) -> Iterator[tuple[FieldPath, 
             if len(meant) == 1:
                 yield from _iter_errors(meant[0])
                 return
+        case Kind.Format(format="date-time"):
+            yield tuple(error.instance_path), f"{error.message}, such as 2026-01-31T10:00:00Z; a time needs an offset"
+            return
         case _:
             pass
     yield _build_field_path(error), error.message
