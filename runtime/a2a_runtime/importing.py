@@ -61,8 +61,10 @@ class ImportFromStringError(ValueError):
 
 
 def import_from_string(name: str) -> object:
-    """Import an object named as ``module:attribute``, or a module."""
+    """Import an object named as ``module:attribute``."""
     module, _, attributes = name.partition(":")
+    if not attributes:
+        raise ImportFromStringError(f"{name!r} names no attribute; write module:attribute")
     found: object = load_module(module)
     for attribute in attributes.split("."):
         try:

@@ -193,7 +193,7 @@ class Surface:
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):
-            raise ValueError(f"{self}: the path begins with a slash, does not end with one, and has no blanks, no parameters and none of ?#%\\")
+            raise ValueError(f"{self}: the path begins with a slash, does not end with one (root: ''), has no blanks, no parameters, none of ?#%\\")
         self._resolve_dialects()
         check_caller_options(self, self.gate, self.caller)
         if self.caller is not None and self.routes.exclude_from_auth:

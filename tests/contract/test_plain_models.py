@@ -205,7 +205,7 @@ def test_what_cannot_be_built_is_refused_by_name(tmp_path: Path, files: dict[str
     assert text in str(refused.value)
 
 
-def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     """It exists, so it is not to be created."""
     (tmp_path / "schemas").write_text("{}")
     (tmp_path / "a2a-gen.toml").write_text('schema = "schemas"\npackage = "shop"\n')

@@ -72,7 +72,7 @@ def load_project(folder: Path, environment: Mapping[str, str]) -> ProjectConfig:
     """
     path = find_project_file(folder)
     if path is None:
-        raise ProjectConfigError(f"{PROJECT_FILE}: not found in {folder} or above; write one, or build an app with a2a_runtime.app.create_app")
+        raise ProjectConfigError(f"{PROJECT_FILE}: not found in {folder} or above; write one, or name an app of create_app, e.g. hello:app")
     with locate_problems(path):
         file = _read_file(path)
         try:

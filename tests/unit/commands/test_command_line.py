@@ -93,13 +93,14 @@ def test_wrong_use_exits_with_2(capsys: pytest.CaptureFixture[str], words: list[
         (["serve", "--check"], 1, "error: a2a.toml: not found in "),
         (["db", "tasks", "list", "--store", "mysql://x"], 2, "error: store: 'mysql://x' is not a store URL"),
         (["db", "tasks", "show", "x", "--store", "memory"], 1, "error: store: nothing found"),
+        (["schema", "json"], 2, "error: json: 'json' names no attribute; write module:attribute"),
         (["card", "sign", "nowhere.json"], 2, "error: Invalid value for 'CARD'"),
         (["init", "no/class"], 2, "error: Invalid value for NAME"),
         (["init", "/proc/nowhere"], 2, "error: /proc/nowhere: cannot be read or written: no such file or directory"),
         (["card", "keygen", "/proc/nowhere.pem"], 2, "error: /proc/nowhere.pem: cannot be read or written: no such file or directory"),
         (["build"], 2, "no project in this folder or above it"),
     ],
-    ids=["serve", "db", "nothing", "card", "init", "place", "key", "build"],
+    ids=["serve", "db", "nothing", "schema", "card", "init", "place", "key", "build"],
 )
 def test_every_command_reports_errors_in_one_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], code: int, last: str
