@@ -22,7 +22,7 @@ from a2a_runtime.agent import Agent
 from a2a_runtime.commands.process import PROJECT_APP, load_app, process_options
 from a2a_runtime.commands.startup import InvalidConfigurationError, check_port, report_start_error
 from a2a_runtime.commands.usage_errors import StrictCommand
-from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.plugin import AGENT_PATH, A2APlugin
 from a2a_runtime.runtime import AgentRuntime
 from a2a_runtime.surface import Surface
 
@@ -72,8 +72,10 @@ def find_plugin(name: str, app: object) -> A2APlugin:
     """Find the agents of an app, also of one that is mounted in a host."""
     if isinstance(app, A2APlugin):
         return app
-    if isinstance(app, Agent | Surface):
+    if isinstance(app, Surface):
         return A2APlugin(app)
+    if isinstance(app, Agent):  # where apps mount one without a surface: that of agents alone, and that of a host
+        return A2APlugin(Surface(app), Surface(app, path=AGENT_PATH))
     mounted = (getattr(route, "app", None) for route in getattr(app, "routes", ()))
     for each in (app, *mounted):
         for plugin in each.plugins if isinstance(each, Litestar) else ():

@@ -153,7 +153,9 @@ class TaskWorker:
         self._background.run_every(interval, self._beat)
         self._background.run_every(_LOST_INTERVAL_SECONDS, self._requeue_lost)
         for (_, skill), deferral in read_plan().jobs.items():
-            self.state.skills.setdefault(deferral.queue, []).append(skill)
+            names = self.state.skills.setdefault(deferral.queue, [])
+            if skill not in names:  # on several surfaces
+                names.append(skill)
         self.state.is_ready = True
 
     async def stop_consumers(self) -> None:

@@ -17,6 +17,11 @@ from urllib.error import HTTPError
 import asyncpg
 import pytest
 
+from a2a_runtime.agent import Agent
+from a2a_runtime.app import create_app
+from a2a_runtime.commands.worker import find_plugin
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.stores.postgres import PostgresStore, upgrade, upgrade_queue
 from a2a_runtime.testing.agent import run_agent
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
@@ -108,6 +113,18 @@ async def test_a_start_that_cannot_work_ends_with_its_cure(project: Path, store:
     assert text in errors
     assert "Traceback" not in errors
     assert process.returncode == (2 if "127.0.0.1:1" in store else 1)
+
+
+def test_an_agent_is_worked_for_wherever_apps_mount_it() -> None:
+    """At the root of an app of agents, and at its path in the app of a host: a task belongs to the surface that has accepted it."""
+    agent = Agent("maths")
+
+    @agent.skill("add")
+    async def add(_ctx: TaskContext) -> str:
+        return "0"
+
+    worked_for = {each.storage_key for each in find_plugin("maths:agent", agent).surfaces}
+    assert worked_for == {each.storage_key for app in (create_app(agent), A2APlugin(agent)) for each in find_plugin("maths:app", app).surfaces}
 
 
 def test_probes_follow_the_state_of_the_worker() -> None:
