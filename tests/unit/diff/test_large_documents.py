@@ -41,6 +41,15 @@ def test_a_title_of_several_branches_pairs_none() -> None:
     assert {each.rule.id for each in report.findings} == {"property-added-optional"}
 
 
+def test_alternatives_of_one_definition_are_paired() -> None:
+    """A definition has several alternatives of its name; a member that is written as a definition of its own removes none."""
+    union = {"oneOf": [True, {"minLength": 1}, True], "unevaluatedItems": {"required": ["b"], "$ref": "#/$defs/Thing"}}
+    text = {"type": "string", "format": "date"}
+    old = build_plain_side(Root={"$ref": "#/$defs/Thing"}, Thing={**union, "patternProperties": {"b$": text}})
+    new = build_plain_side(Root={"$ref": "#/$defs/Thing"}, Thing={**union, "patternProperties": {"b$": {"$ref": "#/$defs/Text"}}}, Text=text)
+    assert "union-branch-removed" not in {each.rule.id for each in diff(old, new).findings}
+
+
 def test_a_change_far_below_is_reported_once() -> None:
     """Definitions of equal text are not compared again because one that they lead to has changed."""
     chain = {f"D{index}": {"type": "object", "properties": {"next": {"$ref": f"#/$defs/D{index + 1}"}}} for index in range(300)}

@@ -48,7 +48,7 @@ def match_branches(old: Sequence[Alternative], new: Sequence[Alternative], is_co
         pairs.append((old[index], new[other]))
         del left[index], right[other]
     removed, added = [old[index] for index in left], [new[index] for index in right]
-    if len(removed) == len(added) == 1 and not (removed[0].node.name and added[0].node.name):
+    if len(removed) == len(added) == 1 and not _are_other_definitions(removed[0], added[0]):
         return BranchMatch((*pairs, (removed[0], added[0])), (), ())
     return BranchMatch(tuple(pairs), tuple(removed), tuple(added))
 
@@ -97,11 +97,15 @@ def _find_like(old: Sequence[Alternative], new: Sequence[Alternative], left: _In
         (_compute_likeness(one, two), index, other)
         for index, one in ends[0].items()
         for other, two in ends[1].items()
-        if one and two and not (old[index].node.name and new[other].node.name)
+        if one and two and not _are_other_definitions(old[index], new[other])
     ]
     for score, index, other in sorted(scores, key=lambda each: (-each[0], *each[1:])):
         if score >= _LIKE and index in left and other in right:
             yield index, other
+
+
+def _are_other_definitions(one: Alternative, other: Alternative) -> bool:
+    return bool(one.node.name and other.node.name) and one.node.name != other.node.name
 
 
 def _compute_likeness(one: frozenset[str], two: frozenset[str]) -> float:
