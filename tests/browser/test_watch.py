@@ -58,6 +58,21 @@ def test_nothing_is_lost_when_the_connection_is_cut(explorer: Explorer, agency: 
     expect(watch.locator(".times")).to_contain_text("1 time")
 
 
+def test_a_focused_event_keeps_its_focus_while_others_come(explorer: Explorer, agency: Agency) -> None:
+    """The rows are drawn again for each event; readers who use the keyboard stay where they are."""
+    explorer.open(agency.page)
+    watch = explorer.send("Relay", "you")
+    expect(watch.locator(".event", has_text="leg 3")).to_be_visible()
+    event = watch.locator(".event").nth(1)
+    event.focus()
+    agency.relay.release()
+    explorer.expect_state("Completed")
+    expect(event).to_be_focused()
+    explorer.page.keyboard.press("Enter")
+    expect(event).to_have_attribute("aria-expanded", "true")
+    expect(event).to_be_focused()
+
+
 def test_a_question_is_a_form(explorer: Explorer, agency: Agency) -> None:
     """The schema of the answer makes the form, and the events of the answer follow those of the question."""
     explorer.open(agency.page)

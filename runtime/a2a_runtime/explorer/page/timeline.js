@@ -30,7 +30,6 @@ export function timeline(onTravel) {
     shown.chosen = shown.chosen === at ? null : at;
     replace(detail, shown.chosen === null ? null : eventDetail(shown.events[at], at));
     list.redraw();
-    list.element.querySelector(`[data-at="${at}"]`)?.focus();
   }
   return {
     element: el("div", { class: "timeline" }, slider.element, list.element, detail),

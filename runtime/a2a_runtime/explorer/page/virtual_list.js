@@ -8,7 +8,8 @@ const MARGIN_ROWS = 8;
  * Make a scrolling list.
  *
  * `options`: `label` for screen readers, `rowHeight` in pixels, `renderRow(index)` which returns the content of a row.
- * The result has `element`, `setLength(length)` and `reveal(index)`. It stays at its end while new rows come, unless the reader scrolled up.
+ * The result has `element`, `redraw()`, `setLength(length)` and `reveal(index)`. It stays at its end while new rows come, unless the reader scrolled up;
+ * a row that has the focus keeps it.
  */
 export function virtualList({ label, rowHeight, renderRow }) {
   const rows = el("ol", { class: "virtual-rows" });
@@ -23,7 +24,13 @@ export function virtualList({ label, rowHeight, renderRow }) {
     Object.assign(shown, { from, to });
     const drawn = [];
     for (let index = from; index < to; index += 1) drawn.push(drawRow(index));
+    const focused = findFocused();
     replace(rows, drawn);
+    if (focused !== null) (drawn[focused - from]?.querySelector("button") ?? element).focus({ preventScroll: true });
+  };
+  const findFocused = () => {
+    const at = document.activeElement;
+    return rows.contains(at) ? Number(at.closest("li").getAttribute("aria-posinset")) - 1 : null;
   };
   const drawRow = (index) => {
     const row = el("li", { "aria-setsize": shown.length, "aria-posinset": index + 1 }, renderRow(index));

@@ -33,7 +33,6 @@ export function wireView() {
   function choose(exchange) {
     show(exchange);
     list.redraw();
-    list.element.querySelector("[aria-pressed=true]")?.focus();
   }
   const clear = () => {
     state.exchanges.length = 0;
