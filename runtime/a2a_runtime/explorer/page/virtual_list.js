@@ -24,13 +24,9 @@ export function virtualList({ label, rowHeight, renderRow }) {
     Object.assign(shown, { from, to });
     const drawn = [];
     for (let index = from; index < to; index += 1) drawn.push(drawRow(index));
-    const focused = findFocused();
+    const focused = findFocused(rows);
     replace(rows, drawn);
     if (focused !== null) (drawn[focused - from]?.querySelector("button") ?? element).focus({ preventScroll: true });
-  };
-  const findFocused = () => {
-    const at = document.activeElement;
-    return rows.contains(at) ? Number(at.closest("li").getAttribute("aria-posinset")) - 1 : null;
   };
   const drawRow = (index) => {
     const row = el("li", { "aria-setsize": shown.length, "aria-posinset": index + 1 }, renderRow(index));
@@ -63,4 +59,10 @@ export function virtualList({ label, rowHeight, renderRow }) {
       redraw();
     },
   };
+}
+
+/** Find the index of the row that has the focus. */
+function findFocused(rows) {
+  const at = document.activeElement;
+  return rows.contains(at) ? Number(at.closest("li").getAttribute("aria-posinset")) - 1 : null;
 }
