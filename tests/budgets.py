@@ -1,6 +1,7 @@
 """Budgets in seconds for each suite: printed with the time of a run, which fails above double.
 
-A suite is a folder beside this file. Its seconds are the sum over its tests with their fixtures, so that the number of workers does not change them.
+A suite is a folder beside this file. Its seconds are the sum over its tests with their fixtures, shared among the workers of a core, so that the
+number of workers does not change them.
 They are judged only when whole suites ran: not for single files, selected tests, other profiles, or with coverage; and where others keep the machine
 busy, only the share that the tests would have taken without them.
 """
@@ -69,6 +70,7 @@ class Budgets:
         self._root = config.rootpath
         paths = (config.invocation_params.dir / each for each in config.args)
         self._judged = whole_suites(paths) if is_usual(config) else frozenset()
+        self._workers_per_core = max(1.0, len(getattr(config.option, "tx", None) or ()) / (os.cpu_count() or 1))
         self._spent: Counter[str] = Counter()
         self._alone: Counter[str] = Counter()
 
@@ -81,7 +83,7 @@ class Budgets:
         suite = suite_of(self._root / report.nodeid.partition("::")[0])
         if suite is not None:
             self._spent[suite] += report.duration  # type: ignore[assignment]  # a counter of seconds
-            self._alone[suite] += report.duration / crowd()  # type: ignore[assignment]  # as above
+            self._alone[suite] += report.duration / crowd() / self._workers_per_core  # type: ignore[assignment]  # as above
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -101,7 +103,7 @@ class Budgets:
         overdrawn = self.overdrawn()
         for name, spent in sorted(self._spent.items()):
             budget = f"{self._budgets[name]:7.0f}" if name in self._budgets else "   none"
-            busy = f"  (about {self._alone[name]:.0f} on a machine of its own)" if spent > 1.1 * self._alone[name] else ""
+            busy = f"  (about {self._alone[name]:.0f} with cores of its own)" if spent > 1.1 * self._alone[name] else ""
             remark = busy if name in self._judged else "  (not the usual run of the whole suite: not judged)"
             fix = f"  more than double: find what got slow with --durations=20, or raise the budget in {FILE.name}"
             yield f"{name:<12} {spent:8.1f} of {budget}{fix if name in overdrawn else remark}"

@@ -20,7 +20,7 @@ from a2a_runtime.execution.engine import EngineOptions
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.models import ChangeResult, NewTask, TaskChange, TaskQuery
+from a2a_runtime.stores.models import ChangeResult, NewTask, StoredTask, TaskChange, TaskQuery
 from a2a_runtime.stores.postgres import PostgresNotifier, PostgresStore
 from a2a_runtime.streams.notifier import InProcessNotifier, Notifier
 from a2a_runtime.testing.agent import FAST_SETTINGS, InProcessAgent, artifact_texts, build_user_message, run_agent
@@ -209,16 +209,22 @@ async def test_writes_after_a_lost_lease_are_refused(replicas: Replicas) -> None
         assert artifact_texts(task) == {"result": [str(number) for number in range(40)]}
 
 
+async def leave_a_task(store: MemoryStore) -> StoredTask:
+    """Begin a task in a process that ends, and give others time to claim it."""
+    async with run_agent(waits, store=store) as one:
+        stored = await one.start("go")
+        await one.wait_for_state(stored, State.WORKING)
+        for run in one.engine.runner._running.values():
+            run._can_release = True
+    await asyncio.sleep(0.3)
+    return stored
+
+
 async def test_tasks_with_unknown_skills_are_released() -> None:
     """A process without the skill of a task does not run it, whether its process lives or not."""
     store = MemoryStore(StoreOptions(lease_seconds=0.1))
     async with run_agent(asks, store=store) as other, asyncio.timeout(30):
-        async with run_agent(waits, store=store) as one:
-            stored = await one.start("go")
-            await one.wait_for_state(stored, State.WORKING)
-            for run in one.engine.runner._running.values():
-                run._can_release = True
-        await asyncio.sleep(0.3)
+        stored = await leave_a_task(store)
         assert (await other.engine.load(other.scope, stored.wire_id)).state is State.WORKING
 
 
@@ -226,12 +232,7 @@ async def test_a_task_runs_as_soon_as_its_skill_is_known() -> None:
     """A source may list its skills after the process has found their tasks."""
     store = MemoryStore(StoreOptions(lease_seconds=0.1))
     async with run_agent(asks, store=store) as other, asyncio.timeout(30):
-        async with run_agent(waits, store=store) as one:
-            stored = await one.start("go")
-            await one.wait_for_state(stored, State.WORKING)
-            for run in one.engine.runner._running.values():
-                run._can_release = True
-        await asyncio.sleep(0.3)
+        stored = await leave_a_task(store)
         other.engine.runner._skills.add(None, Skill("waits", echoes))
         assert (await other.wait_terminal(stored)).status.state == TaskState.COMPLETED
 
