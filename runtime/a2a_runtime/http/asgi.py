@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qsl
 
-from litestar.types import HTTPRequestEvent, HTTPScope, Receive, Send
+from litestar.types import HTTPRequestEvent, HTTPScope, Receive, ReceiveMessage, Send
 from litestar.utils.scope.state import CONNECTION_STATE_KEY, ScopeState
 from pydantic_core import from_json
 
@@ -260,6 +260,25 @@ def check_json(body: bytes) -> None:
             from_json(body, allow_inf_nan=False)
         except ValueError as error:
             raise ParseError(fields=(("", f"Invalid JSON: {error}"),)) from error
+
+
+def drop_unreadable(body: bytes) -> bytes:
+    """Return the body, or nothing for ``NaN`` and halves of surrogate pairs, which some libraries take although nothing can carry them."""
+    try:
+        from_json(body, allow_inf_nan=False)
+    except ValueError:
+        return b""
+    return body
+
+
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """Build the function that gives a body which was read; after it, what the server gives."""
+    messages: list[ReceiveMessage] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> ReceiveMessage:
+        return messages.pop() if messages else await receive()
+
+    return replay
 
 
 # URLs

@@ -26,8 +26,7 @@ with explain_missing(__name__, "mcp"):
     from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 from litestar import Litestar, asgi
-from litestar.types import Receive, ReceiveMessage, Scope, Send
-from pydantic_core import from_json
+from litestar.types import Receive, Scope, Send
 
 from a2a_contract.errors import A2AError
 from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
@@ -36,7 +35,7 @@ from a2a_runtime.bridges.mcp.skill_tools import SkillTools, ToolAnswer
 from a2a_runtime.bridges.mcp.tool_results import build_error_result
 from a2a_runtime.bridges.remote_tools import RemoteTools
 from a2a_runtime.caller import Caller
-from a2a_runtime.http.asgi import HttpRequest
+from a2a_runtime.http.asgi import HttpRequest, drop_unreadable, replay_body
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint
 from a2a_runtime.local import connect
 from a2a_runtime.origin import Origin, current_origin
@@ -99,7 +98,7 @@ class McpEndpoint(Endpoint):
         scope: Any = request.scope
         receive: Any = request.receive
         if scope["method"] == "POST":
-            receive = _replay_body(_drop_unreadable(await self.dispatcher.read_body(request)), receive)
+            receive = replay_body(drop_unreadable(await self.dispatcher.read_body(request)), receive)
         scope["state"] = {**scope.get("state", {}), _CALLER: caller, _REQUEST: request}
         if caller.owner:
             token = AccessToken(token="", client_id=caller.owner, scopes=sorted(caller.scopes), subject=caller.subject)
@@ -186,25 +185,6 @@ class McpEndpoint(Endpoint):
         except Exception as error:  # the edge: the library would send the text of any exception to older clients
             log.exception("request failed: %s", context.method)
             raise MCPError(code=mt.INTERNAL_ERROR, message="Internal error") from error
-
-
-def _drop_unreadable(body: bytes) -> bytes:
-    """Return the body, or nothing, which the library refuses as no JSON: it takes ``NaN`` and halves of surrogate pairs, which nothing can carry."""
-    try:
-        from_json(body, allow_inf_nan=False)
-    except ValueError:
-        return b""
-    return body
-
-
-def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Build the function that gives a body which was read; after it, what the server gives."""
-    messages: list[ReceiveMessage] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> ReceiveMessage:
-        return messages.pop() if messages else await receive()
-
-    return replay
 
 
 def _find_caller(context: Any) -> Caller:  # noqa: ANN401 - as above
