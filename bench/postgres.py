@@ -14,11 +14,11 @@ import statistics
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from typing import Protocol
 
 import sqlalchemy as sa
 from asyncpg import Record
+from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from a2a_contract.lifecycle import INITIAL, State

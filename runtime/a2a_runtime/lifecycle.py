@@ -22,6 +22,8 @@ from a2a_contract.lifecycle import ACTIVE, INITIAL, INTERRUPTED, LIFECYCLE, TERM
 
 OPEN = ACTIVE | INTERRUPTED
 """States of tasks that have not ended."""
+SETTLED = TERMINAL | INTERRUPTED
+"""States in which a task has ended or waits for its caller."""
 _PREDECESSORS = {state: frozenset(before for before, stage in LIFECYCLE.items() if state in stage.next) for state in LIFECYCLE}
 
 
@@ -60,6 +62,7 @@ __all__ = [
     "INITIAL",
     "INTERRUPTED",
     "OPEN",
+    "SETTLED",
     "TERMINAL",
     "State",
     "accepts_messages",

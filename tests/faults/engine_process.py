@@ -19,9 +19,10 @@ from a2a_contract.errors import TaskIdInUseError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import SETTLED, Engine, EngineOptions
+from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Skill
+from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.models import NewTask
 from a2a_runtime.stores.postgres import PoolSettings, PostgresNotifier, PostgresStore

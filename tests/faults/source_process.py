@@ -18,8 +18,8 @@ from typing import Any
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.agent import Agent
 from a2a_runtime.caller import Caller
-from a2a_runtime.execution.engine import SETTLED
 from a2a_runtime.execution.results import join_texts
+from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.runtime import AgentRuntime
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.sources import SkillDescriptor, SkillSource

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from a2a_contract.errors import A2AError
 from a2a_contract.lifecycle import State

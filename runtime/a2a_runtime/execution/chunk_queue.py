@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from a2a_contract.v1_0 import Artifact, Part

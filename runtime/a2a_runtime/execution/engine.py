@@ -19,10 +19,12 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias
+
+from msgspec.structs import replace
 
 from a2a_contract.base import Encoded
 from a2a_contract.errors import InvalidParamsError, TaskGenerationMismatchError, TaskNotCancelableError, TaskNotFoundError, UnavailableError
@@ -43,7 +45,7 @@ from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import cancel_suspended
 from a2a_runtime.extensions import CURSOR_HEADER
 from a2a_runtime.ids import IdGenerator
-from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED
+from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED, SETTLED
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.factory import require_queue
@@ -56,10 +58,6 @@ if TYPE_CHECKING:
     from a2a_runtime.tracing import Tracing
 
 log = logging.getLogger(__name__)
-
-SETTLED: frozenset[State] = TERMINAL | INTERRUPTED
-"""States in which a task waits for its caller, or has ended."""
-
 
 _NOTIFIER_RETRY_SECONDS = 1.0
 _MAX_ATTEMPTS = 8
@@ -315,20 +313,22 @@ class Engine:
         return await self.hub.wait_for(key, cursor, until, is_current=self.runner.last_seq(key) == cursor)
 
     async def wait_settled(self, accepted: AcceptedMessage, history_length: int | None = None, *, cancel_on_disconnect: bool = False) -> StoredTask:
-        """Wait until the task of a message has ended or waits for its caller; reload it only if the event does not carry it."""
+        """Wait until the task of a message has ended or waits for its caller; read it only if the store has not returned it with its end."""
         stored, cursor = accepted.stored, accepted.cursor
         if accepted.is_new or stored.state not in SETTLED:
+            is_current = self.runner.last_seq(stored.key) == cursor
             try:
-                event = await self.hub.wait_for(stored.key, cursor, SETTLED, is_current=self.runner.last_seq(stored.key) == cursor)
+                settled = await self.hub.wait_for_run(stored.key) if is_current else None
+                if settled is None:
+                    await self.hub.wait_for(stored.key, cursor, SETTLED)
+                elif history_length is None and (found := settled[0]) is not None:
+                    return found
             except EventsGoneError:
                 pass  # the task has ended
             except asyncio.CancelledError:
                 if cancel_on_disconnect:
                     await self.cancel_if_active(stored)
                 raise
-            else:
-                if event.stored is not None and history_length is None:
-                    return event.stored
         return await self.load(stored.scope, stored.wire_id, history_length)
 
     async def run_inline(

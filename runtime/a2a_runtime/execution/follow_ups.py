@@ -10,6 +10,8 @@ A message with an idempotency key is accepted once. A repetition returns the tas
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from a2a_contract.errors import TaskGenerationMismatchError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
@@ -19,15 +21,13 @@ from a2a_runtime.execution.skill import Skill
 from a2a_runtime.lifecycle import ACTIVE, INTERRUPTED, accepts_messages, is_active, is_terminal
 from a2a_runtime.stores.base import TaskStore
 from a2a_runtime.stores.models import IdempotencyKey, RecordKind, ReplayRecord, StoredTask, TaskChange
-from a2a_runtime.structs import struct
 
 _NO_VERSION = 0
 """No task has this version."""
 _CONTEXT_MISMATCH = (f"message.{Message.wire_name('context_id')}", "is not the conversation of the task; leave it out, or send the task's own")
 
 
-@struct
-class AcceptedMessage:
+class AcceptedMessage(Struct, frozen=True):
     """A message that is part of a task: the task as it was found, and the number of the last event that belongs to the message."""
 
     stored: StoredTask

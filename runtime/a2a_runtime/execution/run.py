@@ -26,6 +26,8 @@ from math import inf
 from types import CoroutineType
 from typing import Any
 
+from msgspec import Struct
+
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Role
 from a2a_runtime.caller import Caller
@@ -42,7 +44,6 @@ from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.logs import request_log
 from a2a_runtime.origin import current_run
 from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
-from a2a_runtime.structs import struct
 
 log = logging.getLogger(__name__)
 
@@ -91,8 +92,7 @@ class RunPhase(Enum):
 _INTERRUPTIBLE = (RunPhase.HANDLER, RunPhase.JOB)
 
 
-@struct
-class RunOutcome:
+class RunOutcome(Struct, frozen=True):
     """Outcome of a run; without a state the task is released as it is, with the number of failures if it is to be retried after a delay."""
 
     state: State | None
@@ -102,8 +102,7 @@ class RunOutcome:
     delay_seconds: float = 0.0
 
 
-@struct
-class BegunCall:
+class BegunCall(Struct, frozen=True):
     """A call of a handler that began before there was a task, with its context and writer."""
 
     context: TaskContext

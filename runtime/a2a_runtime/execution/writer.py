@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import TaskNotFoundError
@@ -180,6 +181,7 @@ class TaskWriter:
     async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> Sequence[LoggedEvent]:
         """Commit one change under the lock, with retries while the store is unavailable; then publish its events, and return them."""
         events: Sequence[LoggedEvent] = ()
+        stored: StoredTask | None = None
         async with self._lock:
             if unless_working and self.is_working:
                 return ()
@@ -191,7 +193,8 @@ class TaskWriter:
             if is_sure:
                 self._unconfirmed = change
                 try:
-                    events = (await self._store.update_task(self.stored.scope, self.stored.key, change)).events
+                    result = await self._store.update_task(self.stored.scope, self.stored.key, change)
+                    events, stored = result.events, result.stored
                 except StoreUnavailableError:
                     is_sure = False
                 except (FencedError, TaskNotFoundError, TaskStateError) as error:
@@ -205,7 +208,7 @@ class TaskWriter:
             self.is_open = not (change.release_claim or change.state in TERMINAL)
             if events:
                 self.last_seq = events[-1].seq
-                self._dependencies.hub.publish(self.stored.key, events)
+                self._dependencies.hub.publish(self.stored.key, events, stored)
             return events
 
     async def _retry_commit(self, change: TaskChange, *, by_handler: bool) -> Sequence[LoggedEvent]:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from litestar.config.cors import CORSConfig
 from litestar.enums import ScopeType
 from litestar.types import Receive, Scope, Send
+from msgspec import Struct
 from pydantic_core import from_json
 
 from a2a_contract.base import WireModel
@@ -55,7 +56,6 @@ from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect, wait_
 from a2a_runtime.logs import audit, request_log
 from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.service.context import CallContext, ProtocolBinding
-from a2a_runtime.structs import struct
 from a2a_runtime.surface import Surface, find_lowest_limit
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ _CONNECTION_CLOSE: Header = (b"connection", b"close")
 _NO_STORE: Header = (b"cache-control", b"no-store")  # a response is for one caller, whom a cache cannot tell from others
 
 
-@struct
-class Invocation:
+class Invocation(Struct, frozen=True):
     """A parsed operation, ready to run; ``prefix`` and ``suffix`` are the envelope of each result."""
 
     binding: AnyBinding

@@ -15,9 +15,11 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
+
+from msgspec.structs import replace
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError

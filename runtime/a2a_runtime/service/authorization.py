@@ -18,10 +18,11 @@ is refused if there is more.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from inspect import isawaitable
 from operator import attrgetter
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import Operation

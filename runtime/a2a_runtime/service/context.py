@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from a2a_contract.dialects import CANONICAL, RESERVED_TENANTS
 from a2a_contract.errors import InvalidParamsError, PermissionDeniedError

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from uuid import NAMESPACE_OID, uuid5
+
+from msgspec.structs import replace
 
 from a2a_contract import srs_forms
 from a2a_contract.base import Encoded
@@ -15,10 +16,10 @@ from a2a_contract.lifecycle import State
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
-from a2a_runtime.execution.engine import SETTLED, to_snapshot_event, to_stream_response
+from a2a_runtime.execution.engine import to_snapshot_event, to_stream_response
 from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up, check_generation
 from a2a_runtime.execution.skill import ReplyKind
-from a2a_runtime.lifecycle import INTERRUPTED
+from a2a_runtime.lifecycle import INTERRUPTED, SETTLED
 from a2a_runtime.push.notification import check_config
 from a2a_runtime.service.authorization import filter_readable, is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 from json import dumps
 
+from msgspec.structs import replace
 from pydantic_core import from_json
 
 from a2a_contract.base import Encoded
@@ -33,8 +33,9 @@ from a2a_contract.v1_0 import (
 )
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import TaskTerminalError
-from a2a_runtime.execution.engine import SETTLED, to_stream_response
+from a2a_runtime.execution.engine import to_stream_response
 from a2a_runtime.extensions import CURSOR_HEADER
+from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.push.notification import FAILURE_KEY_PREFIX, check_config, decrypt_config
 from a2a_runtime.service.authorization import filter_readable
 from a2a_runtime.service.context import CallContext, ServiceBase

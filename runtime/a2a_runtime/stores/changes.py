@@ -8,7 +8,9 @@ them under the lock of the task's row and writes them. A store that checks the r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from a2a_contract.base import Encoded
 from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError, PermissionDeniedError, RateLimitedError
@@ -31,14 +33,12 @@ from a2a_runtime.stores.models import (
     TaskChange,
     TaskHead,
 )
-from a2a_runtime.structs import struct
 
 _MAX_RECENT_TASKS = 1_000
 _FIRST_CHANGE_VERSION = 2
 
 
-@struct
-class ChunkRow:
+class ChunkRow(Struct, frozen=True):
     """A chunk that continues an artifact or replaces it."""
 
     artifact_id: str
@@ -47,8 +47,7 @@ class ChunkRow:
     artifact: bytes  # of this chunk alone
 
 
-@struct
-class NewTaskRows:
+class NewTaskRows(Struct, frozen=True):
     """The first rows of a task in its initial state."""
 
     key: str
@@ -89,8 +88,7 @@ def build_first_version(scope: TaskScope, new: NewTask, *, key: str, wire_id: st
     )
 
 
-@struct
-class ChangeRows:
+class ChangeRows(Struct, frozen=True):
     """The rows of a change. An event without a state keeps that of the task."""
 
     status: bytes | None
@@ -225,8 +223,8 @@ def _merge_writes(writes: Sequence[ArtifactWrite]) -> Sequence[ArtifactWrite]:
 class RecentTasks:
     """The newest tasks of this process, each until its first change.
 
-    The result of that change needs no read: that is the whole life of a task whose handler finishes at once, and its waiting caller gets it with the
-    last event. After a second change, only the database knows the changes of other processes.
+    The result of that change needs no read: that is the whole life of a task whose handler finishes at once, and its waiting caller gets it from the
+    writer. After a second change, only the database knows the changes of other processes.
     """
 
     def __init__(self) -> None:
@@ -239,16 +237,16 @@ class RecentTasks:
         self._tasks[stored.key] = stored, rows
 
     def attach_task(self, key: str, result: ChangeResult, change: TaskChange, rows: ChangeRows, at: int) -> ChangeResult:
-        """Attach the task to the last event of its first change, if that change ends the run."""
+        """Attach the task to the result of its first change, if that change ends the run."""
         recent = self._tasks.pop(key, None)
         if recent is None or result.version != _FIRST_CHANGE_VERSION or not result.events or lifecycle.is_active(result.state) or change.metadata:
             return result
         stored, new_rows = recent
-        *earlier, last = result.events
+        last = result.events[-1]
         history = (new_rows.message, *rows.messages)
         artifacts = [row.artifact for row in rows.chunks]
         task = fragments.encode_task(new_rows.ids, rows.status or new_rows.status, artifacts, history, new_rows.metadata)
-        changed = replace(
+        ended = replace(
             stored,
             state=last.state,
             version=_FIRST_CHANGE_VERSION,
@@ -257,4 +255,4 @@ class RecentTasks:
             status_at=at,
             task=Encoded(Task, task),
         )
-        return replace(result, events=(*earlier, replace(last, stored=changed)))
+        return replace(result, stored=ended)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_datetime
-from a2a_runtime.structs import struct
 
 MESSAGE_EVENT = b'{"message":'
 """Beginning of the event of a message of the client, which versions of the protocol without generations do not show."""
 
 
-@struct
-class IdempotencyKey:
+class IdempotencyKey(Struct, frozen=True):
     """Key of an idempotent request: the same request finds the same task, another request with this key is an error.
 
     It is unique within the scope and the conversation given by the client; ``context_id`` is empty when it named none. It is deleted with its task.
@@ -30,8 +29,7 @@ class IdempotencyKey:
     context_id: str = ""
 
 
-@struct
-class Deferral:
+class Deferral(Struct, frozen=True):
     """A job of a task for workers: it is put into a queue in the transaction of a creation or a change, and may be fetched after the delay."""
 
     queue: str
@@ -39,8 +37,7 @@ class Deferral:
     delay_seconds: float = 0.0
 
 
-@struct
-class NewTask:
+class NewTask(Struct, frozen=True):
     """A task to be created, with its first message, which gets the ids of the task and of its conversation."""
 
     context_id: str
@@ -58,8 +55,7 @@ class NewTask:
     deferral: Deferral | None = None  # workers run it; then it has no process
 
 
-@struct
-class ArtifactWrite:
+class ArtifactWrite(Struct, frozen=True):
     """Parts for one artifact, appended to it or replacing its content.
 
     An appended chunk may also carry a name, a description, metadata (merged key by key) and extensions.
@@ -79,8 +75,7 @@ class RecordKind(StrEnum):
     REQUEST = "request"
 
 
-@struct
-class ReplayRecord:
+class ReplayRecord(Struct, frozen=True):
     """A recorded question, answer, request or result that a later run replays; ``body`` is JSON. The same kind and key replace it."""
 
     kind: RecordKind
@@ -89,8 +84,7 @@ class ReplayRecord:
     fingerprint: str = ""
 
 
-@struct
-class TaskChange:
+class TaskChange(Struct, frozen=True):
     """One atomic change of a task. Fields that are ``None`` or empty change nothing.
 
     It appends events: one for each artifact, or in a batch one for each write, then one for the state, or without a state one for each message of the
@@ -113,8 +107,7 @@ class TaskChange:
     deferral: Deferral | None = None  # workers run the task next, if it is active after the change
 
 
-@struct
-class TaskQuery:
+class TaskQuery(Struct, frozen=True):
     """Filters, page and level of detail of a list of tasks."""
 
     context_id: str | None = None
@@ -133,8 +126,7 @@ class TaskQuery:
         return self.context_id is None and self.changed_after is None
 
 
-@struct
-class LoggedEvent:
+class LoggedEvent(Struct, frozen=True):
     """One event of a task: its number, its canonical StreamResponse as JSON, and the state of the task after it.
 
     The number is the generation of the task, which is that of its last change. Only the last event of a task has a terminal state: an artifact
@@ -144,7 +136,6 @@ class LoggedEvent:
     seq: int
     body: bytes
     state: State
-    stored: StoredTask | None = field(default=None, compare=False, repr=False)  # the task after it, if its writer knew that without reading
 
     @property
     def is_message(self) -> bool:
@@ -152,8 +143,7 @@ class LoggedEvent:
         return self.body.startswith(MESSAGE_EVENT)
 
 
-@struct
-class ChangeResult:
+class ChangeResult(Struct, frozen=True):
     """Outcome of a change: the new version and state of the task, and the appended events, which readers in this process need not load.
 
     Not ``is_new`` if the change had been applied before under its idempotency key; then nothing was written.
@@ -163,10 +153,10 @@ class ChangeResult:
     state: State
     events: Sequence[LoggedEvent]
     is_new: bool = True
+    stored: StoredTask | None = None  # the task after it, if the store knew that without reading
 
 
-@struct
-class StoredTask:
+class StoredTask(Struct, frozen=True):
     """A task at one moment, with the members that the protocol does not show."""
 
     key: str
@@ -191,8 +181,7 @@ class StoredTask:
         return to_datetime(self.status_at)
 
 
-@struct
-class TaskHead:
+class TaskHead(Struct, frozen=True):
     """The columns of a task that decide whether a change is allowed. ``process`` is set while its latest run is under way."""
 
     state: State
@@ -202,8 +191,7 @@ class TaskHead:
     status_at: int
 
 
-@struct
-class CreateResult:
+class CreateResult(Struct, frozen=True):
     """Outcome of creating a task; not ``is_new`` if its idempotency key already had one."""
 
     stored: StoredTask
@@ -211,8 +199,7 @@ class CreateResult:
     events: Sequence[LoggedEvent] = ()
 
 
-@struct
-class TaskPage:
+class TaskPage(Struct, frozen=True):
     """One page of tasks, newest status first. A task that changes in the meantime moves to the front; ``changed_after`` finds those.
 
     The total of a list that is not plain is counted for its first page; the page tokens carry it to the others.
@@ -223,8 +210,7 @@ class TaskPage:
     total_size: int
 
 
-@struct
-class ClaimedRun:
+class ClaimedRun(Struct, frozen=True):
     """A claimed task as it is now, the records of its earlier runs, oldest first, and the number of those that crashed."""
 
     stored: StoredTask
@@ -237,24 +223,21 @@ class ClaimedRun:
         return self.stored.epoch
 
 
-@struct
-class RenewedLease:
+class RenewedLease(Struct, frozen=True):
     """The claims of a process when its lease was renewed: keys of active tasks."""
 
     claimed: Sequence[str]
     cancel_requested: Sequence[str]  # those of them that are to be canceled
 
 
-@struct
-class PushFailure:
+class PushFailure(Struct, frozen=True):
     """Time and reason of the failure of a configuration; the reason may be shown to the client that made it."""
 
     at: datetime
     reason: str
 
 
-@struct
-class Delivery:
+class Delivery(Struct, frozen=True):
     """One webhook call that is due: event, configuration, dialect, and the number of attempts, this one included."""
 
     id: int

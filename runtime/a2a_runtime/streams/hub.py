@@ -2,6 +2,7 @@
 
     writer ── commit ──► hub.publish(key, events) ──► notifier.notify((key,)) ── ─ ► other processes: hub.on_notification(keys)
     reader ── hub.follow(key, cursor) ◄── event buffer, or the event log when the cursor is older
+    waiter ── hub.wait_for_run(key) ◄── the event with which the run here leaves its task: no buffer, no log
 
 The log is the only truth. Notifications may be lost, repeated or late, and each reader still gets every event once and in order.
 """
@@ -11,16 +12,22 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Sequence
+from typing import TypeAlias
 
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import EventLog
-from a2a_runtime.stores.models import LoggedEvent
+from a2a_runtime.stores.models import LoggedEvent, StoredTask
 from a2a_runtime.streams.notifier import NotificationListener, Notifier, TeeNotifier
 
 PAGE_EVENTS = 256
 _SETTINGS = Settings()
+
+
+Settled: TypeAlias = tuple[StoredTask | None]
+"""The task as its run left it; without it where the store has to read it."""
 
 
 class EventBuffer:
@@ -114,14 +121,23 @@ class EventHub:
         self._log, self.notifier, self._buffer_events = log, notifier, settings.stream_buffer_events
         self._poll_interval_seconds, self._retry_timeout_seconds = poll_interval_seconds, settings.store_retry_timeout
         self._buffers: dict[str, EventBuffer] = {}
+        self._waiters: dict[str, asyncio.Future[Settled | None]] = {}
+        self._old_waiters: Sequence[str] = ()
+        """Keys of those that were there at the last poll."""
         self._timer: asyncio.TimerHandle | None = None
 
     def add_listener(self, listener: NotificationListener) -> None:
         """Notify a listener in this process of every commit from now on."""
         self.notifier = TeeNotifier(listener, self.notifier)
 
-    def publish(self, key: str, events: Iterable[LoggedEvent]) -> None:
-        """Hand events that this process has committed to the readers of their task, here and in other processes."""
+    def publish(self, key: str, events: Sequence[LoggedEvent], stored: StoredTask | None = None) -> None:
+        """Hand events that this process has committed to the readers of their task, here and in other processes.
+
+        ``stored`` is the task after them, if the store knew that without reading.
+        """
+        waiter = self._waiters.get(key)
+        if waiter is not None and events and events[-1].state in SETTLED and not waiter.done():
+            waiter.set_result((stored,))
         buffer = self._buffers.get(key)
         if buffer is not None:
             buffer.append(events)
@@ -139,10 +155,11 @@ class EventHub:
             buffer = self._buffers.get(key)
             if buffer is not None:
                 buffer.mark_stale()
+            self._dismiss(key)
 
     def on_reconnect(self) -> None:
         """Make all readers look into the log: notifications may have been lost."""
-        self.on_notification(tuple(self._buffers))
+        self.on_notification((*self._buffers, *self._waiters))
 
     async def follow(
         self, key: str, cursor: int, until: frozenset[State] = TERMINAL, *, with_messages: bool = False
@@ -164,6 +181,28 @@ class EventHub:
                         return
         finally:
             self._release_buffer(key, buffer)
+
+    async def wait_for_run(self, key: str) -> Settled | None:
+        """Wait until the run of a new task in this process ends or suspends it.
+
+        ``None`` says to read the log, as ``wait_for`` does: the wait takes long, another process has changed the task, or another caller waits here.
+        Most runs end before anything of a reader would be of use.
+        """
+        if key in self._waiters:
+            return None
+        waiter: asyncio.Future[Settled | None] = asyncio.get_running_loop().create_future()
+        self._waiters[key] = waiter
+        if self._timer is None:
+            self._start_timer()
+        try:
+            return await waiter
+        finally:
+            del self._waiters[key]
+
+    def _dismiss(self, key: str) -> None:
+        waiter = self._waiters.get(key)
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     async def wait_for(self, key: str, cursor: int, until: frozenset[State], *, is_current: bool = False) -> LoggedEvent:
         """Wait for the first event after the cursor that leaves the task in a state of ``until`` or ends it.
@@ -222,9 +261,12 @@ class EventHub:
         self._timer = asyncio.get_running_loop().call_later(self._poll_interval_seconds, self._poll_buffers)
 
     def _poll_buffers(self) -> None:
-        """Poll every buffer; the timer runs only while there are readers."""
+        """Poll every buffer, and let those who have waited since the last poll become readers; the timer runs only while there are some."""
         self._timer = None
         for buffer in self._buffers.values():
             buffer.poll()
-        if self._buffers:
+        for key in self._old_waiters:
+            self._dismiss(key)
+        self._old_waiters = tuple(self._waiters)
+        if self._buffers or self._waiters:
             self._start_timer()

@@ -20,13 +20,13 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.agent import Agent
 from a2a_runtime.caller import Caller, TaskScope
-from a2a_runtime.execution.engine import SETTLED, Engine, EngineOptions
+from a2a_runtime.execution.engine import Engine, EngineOptions
 from a2a_runtime.execution.follow_ups import AcceptedMessage
 from a2a_runtime.execution.placement import Placement
 from a2a_runtime.execution.results import to_parts
 from a2a_runtime.execution.runner import Skills
 from a2a_runtime.execution.skill import Handler, Skill
-from a2a_runtime.lifecycle import TERMINAL
+from a2a_runtime.lifecycle import SETTLED, TERMINAL
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore

@@ -13,7 +13,8 @@ from a2a_contract.lifecycle import State
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import TaskTerminalError
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.engine import SETTLED, EngineOptions, to_stream_response
+from a2a_runtime.execution.engine import EngineOptions, to_stream_response
+from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent

@@ -8,10 +8,10 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from a2a_contract.errors import IdempotencyConflictError, InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
 from a2a_contract.lifecycle import State

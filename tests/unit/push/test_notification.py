@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from unit.push.deliveries import deliveries
 
 from a2a_contract import v0_3, v1_0

@@ -7,6 +7,8 @@ from functools import partial
 from itertools import islice
 from operator import attrgetter
 
+from msgspec import Struct
+
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
@@ -16,11 +18,9 @@ from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.memory.state import MemoryBase
 from a2a_runtime.stores.models import ChangeResult, CreateResult, LoggedEvent, NewTask, StoredTask, TaskChange, TaskHead, TaskPage, TaskQuery
-from a2a_runtime.structs import struct
 
 
-@struct
-class PlannedChange:
+class PlannedChange(Struct, frozen=True):
     """A change that was checked, with what it writes."""
 
     task: MemoryTask

@@ -11,13 +11,15 @@ A task that is not in memory comes from the storage, if it belongs to the caller
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Collection, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid5
 from weakref import WeakValueDictionary
+
+from msgspec.structs import replace
 
 from a2a_contract.errors import A2AError, TaskNotFoundError, UnsupportedOperationError
 from a2a_contract.lifecycle import State
@@ -58,7 +60,7 @@ class SimpleTasks(MemoryStore):
     """Create, load, update and claim tasks."""
 
     def __init__(self, storage: object, options: StoreOptions = DEFAULT_OPTIONS) -> None:
-        super().__init__(replace(options, retention_seconds=min(_KEPT_SECONDS, options.retention_seconds or _KEPT_SECONDS)))
+        super().__init__(dataclasses.replace(options, retention_seconds=min(_KEPT_SECONDS, options.retention_seconds or _KEPT_SECONDS)))
         self._codec = StorageCodec(storage)
         self._outages = OutageLog(f"store: {self._codec.name}")
         self._calls = cast("StorageCalls", storage)

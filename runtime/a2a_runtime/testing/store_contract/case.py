@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from a2a_contract.base import Encoded
 from a2a_contract.dialects import CANONICAL, MESH

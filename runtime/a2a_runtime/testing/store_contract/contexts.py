@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from a2a_contract.errors import PermissionDeniedError
 from a2a_contract.lifecycle import State

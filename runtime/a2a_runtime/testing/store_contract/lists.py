@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State

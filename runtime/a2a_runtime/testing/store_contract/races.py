@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from a2a_contract.errors import RateLimitedError
 from a2a_contract.lifecycle import TERMINAL, State

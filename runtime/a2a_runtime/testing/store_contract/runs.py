@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError
 from a2a_contract.lifecycle import State
