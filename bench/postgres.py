@@ -27,11 +27,12 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import SystemClock
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments
-from a2a_runtime.stores.models import ArtifactWrite, NewTask, TaskChange
+from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, upgrade
 from a2a_runtime.stores.postgres.base import SQL
 from a2a_runtime.stores.postgres.pipeline import StatementPipeline
 from a2a_runtime.testing.embedded_postgres import PostgresServer
+from a2a_runtime.testing.store_contract.case import write_artifact
 
 CALLERS = (1, 16, 64)
 SECONDS = 0.7
@@ -46,7 +47,7 @@ STORE = "the store"
 MESSAGE = Message(message_id="m-1", role=Role.USER, parts=[Part(text="hello")])
 NEW = NewTask(context_id="c-1", message=MESSAGE, skill="echo", dialect="v1_0")
 WORKING = TaskChange(state=State.WORKING)
-COMPLETED = TaskChange(state=State.COMPLETED, artifacts=[ArtifactWrite(Artifact(artifact_id="a-1", parts=[Part(text="x" * 1000)]))])
+COMPLETED = TaskChange(state=State.COMPLETED, chunks=[write_artifact(Artifact(artifact_id="a-1", parts=[Part(text="x" * 1000)]))])
 
 
 class Rival(Protocol):

@@ -29,9 +29,10 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import Store
 from a2a_runtime.stores.base import DEFAULT_OPTIONS
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.models import ArtifactWrite, ChangeResult, CreateResult, NewTask, TaskChange
+from a2a_runtime.stores.models import ChangeResult, ChunkWrite, CreateResult, NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore, connection, tasks
 from a2a_runtime.stores.sqlite.connection import connect
+from a2a_runtime.testing.store_contract.case import write_artifact
 
 CALLERS = (1, 16, 64)
 SECONDS = 0.4
@@ -55,9 +56,9 @@ def new_task(n: int = 0) -> NewTask:
     return NewTask(f"c-{n}", message, "echo", CANONICAL.name)
 
 
-def result(append: bool = False) -> ArtifactWrite:  # noqa: FBT001, FBT002 - a flag of the value
+def result(append: bool = False) -> ChunkWrite:  # noqa: FBT001, FBT002 - a flag of the value
     """Answer with 1 kB."""
-    return ArtifactWrite(Artifact(artifact_id="result", parts=[Part(text="x" * KILOBYTE)]), append=append)
+    return write_artifact(Artifact(artifact_id="result", parts=[Part(text="x" * KILOBYTE)]), append=append)
 
 
 class Writer(Protocol):
@@ -101,7 +102,7 @@ async def cycle(writer: Writer, n: int = 0) -> str:
     """Run a task from beginning to end."""
     task = (await writer.create_task(SCOPE, new_task(n))).stored
     await writer.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
-    await writer.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[result()]))
+    await writer.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[result()]))
     return task.wire_id
 
 
@@ -171,13 +172,13 @@ async def chunks(folder: Path) -> bool:
         await store.open()
         fresh = [(await store.create_task(SCOPE, new_task())).stored for _ in range(PROBES)]
         long = (await store.create_task(SCOPE, new_task())).stored
-        await asyncio.gather(*[store.update_task(SCOPE, long.key, TaskChange(artifacts=[result(append=True)])) for _ in range(CHUNKS - PROBES)])
+        await asyncio.gather(*[store.update_task(SCOPE, long.key, TaskChange(chunks=[result(append=True)])) for _ in range(CHUNKS - PROBES)])
         first: list[float] = []
         last: list[float] = []
         for new in fresh:
             for task, taken in ((new, first), (long, last)):
                 start = time.perf_counter()
-                await store.update_task(SCOPE, task.key, TaskChange(artifacts=[result(append=True)]))
+                await store.update_task(SCOPE, task.key, TaskChange(chunks=[result(append=True)]))
                 taken.append(time.perf_counter() - start)
         found = await store.load_task(SCOPE, long.wire_id)
         await store.close()

@@ -35,7 +35,7 @@ def killed_at(point: str, number: int) -> StoreOptions:
 
 def change(process: str, number: int) -> TaskChange:
     """Make the n-th change: a chunk that says its number, under a key that lets it be repeated."""
-    return TaskChange(artifacts=[append_artifact("log", str(number))], idempotency_key=IdempotencyKey(f"{process}-{number}", b""), epoch=1)
+    return TaskChange(chunks=[append_artifact("log", str(number))], idempotency_key=IdempotencyKey(f"{process}-{number}", b""), epoch=1)
 
 
 def tell(what: object) -> None:

@@ -63,7 +63,7 @@ class Ledger:
                 task = (await self.store.create_task(SCOPE, build_new_task(idempotency_key=IdempotencyKey(key, b"")))).stored
                 chunks = self.acknowledged.setdefault(task.wire_id, [])
                 for number in range(5):
-                    await self.store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("log", str(number))]))
+                    await self.store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("log", str(number))]))
                     chunks.append(str(number))
                     self.last_at = time.monotonic()
             except StoreUnavailableError as error:
@@ -183,8 +183,8 @@ async def test_a_process_that_dies_in_a_write_leaves_all_of_it_or_nothing(postgr
         assert [event.seq for event in await store.read_events(task.key, 0)] == list(range(1, task.last_seq + 1))
         await taken_over(store, task)
         with pytest.raises(FencedError):
-            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("log", "zombie")], epoch=1))
-        repeated = TaskChange(artifacts=[append_artifact("log", "10")], idempotency_key=IdempotencyKey("victim-10", b""), epoch=2)
+            await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("log", "zombie")], epoch=1))
+        repeated = TaskChange(chunks=[append_artifact("log", "10")], idempotency_key=IdempotencyKey("victim-10", b""), epoch=2)
         written = await store.update_task(SCOPE, task.key, repeated)
         assert written.is_new is not is_made
         assert get_artifact_texts(await load_task(store, task))["log"] == [str(number) for number in range(1, 11)]

@@ -87,7 +87,7 @@ async def prepared(url: str, receiver: WebhookReceiver) -> Expected:
             push = TaskPushNotificationConfig(id="hook", url=f"{receiver.url}/{n}")
             task = await create_task(store, build_new_task(push_config=push))
             for chunk in range(CHUNKS):
-                await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("log", str(chunk))]))
+                await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("log", str(chunk))]))
             await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))
             events[f"/{n}"] = [json.loads(event.body) for event in await store.read_events(task.key, 0)]
     return Expected(events)

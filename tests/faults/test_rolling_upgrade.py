@@ -66,8 +66,8 @@ class OldWriter:
         base = (UUID(rows.key), SCOPE.to_text(), rows.wire_id, "c-1", "echo", "1.0", INITIAL, rows.status, rows.created_millis, rows.metadata)
         created = await connection.fetchrow(_OLD["create_task"], *base, "old", rows.message, rows.event, *(None,) * 11)
         assert created["tasks"] == 1
-        steps = [TaskChange(state=State.WORKING), TaskChange(artifacts=(replace_artifact("log", "0"),))]
-        steps += [TaskChange(artifacts=(append_artifact("log", str(number)),)) for number in range(1, _CHUNKS)]
+        steps = [TaskChange(state=State.WORKING), TaskChange(chunks=(replace_artifact("log", "0"),))]
+        steps += [TaskChange(chunks=(append_artifact("log", str(number)),)) for number in range(1, _CHUNKS)]
         for change in (*steps, TaskChange(state=State.COMPLETED)):
             await self._update(connection, rows, change)
         return rows.wire_id

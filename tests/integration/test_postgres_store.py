@@ -127,7 +127,7 @@ async def test_killed_connections_are_replaced(store: PostgresStore, pool: Pool)
     made = 0
     for n in range(60):
         try:
-            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))]))
+            await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))]))
             made += 1
         except StoreUnavailableError:
             continue
@@ -144,7 +144,7 @@ async def test_a_store_works_without_prepared_statements(postgres_url: str) -> N
     store = PostgresStore(postgres_url, pool=PoolSettings(size=4, statement_cache_size=0))
     await store.open()
     task = await create_task(store)
-    await asyncio.gather(*(store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))])) for n in range(50)))
+    await asyncio.gather(*(store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))])) for n in range(50)))
     async with store._pool.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''") == 0
     assert (await load_task(store, task)).version == 51
@@ -169,7 +169,7 @@ async def test_a_clock_that_is_behind_writes_no_older_status(postgres_url: str) 
 async def test_no_event_after_a_push_configuration_is_missing(store: PostgresStore) -> None:
     """From the moment a configuration is acknowledged, every event is delivered to it, even under load."""
     task = await create_task(store)
-    calls = [asyncio.create_task(store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))]))) for n in range(200)]
+    calls = [asyncio.create_task(store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))]))) for n in range(200)]
     await asyncio.sleep(0.01)
     config = await store.put_push_config(SCOPE, task.wire_id, TaskPushNotificationConfig(url="http://127.0.0.1/"))
     late = asyncio.create_task(store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED)))

@@ -11,13 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from msgspec.structs import replace
-from pydantic_core import to_json
-
-from a2a_contract.v1_0 import Artifact, Part
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.signals import RunStopped
-from a2a_runtime.stores.models import ArtifactWrite
+from a2a_runtime.stores.models import ChunkWrite
 
 MAX_CHUNKS = 64
 MAX_BYTES = 1_000_000
@@ -26,24 +22,24 @@ MAX_BYTES = 1_000_000
 class ChunkQueue:
     """The chunks of a run that are not committed yet."""
 
-    def __init__(self, commit: Callable[[Sequence[ArtifactWrite]], Awaitable[None]]) -> None:
+    def __init__(self, commit: Callable[[Sequence[ChunkWrite]], Awaitable[None]]) -> None:
         self._commit = commit
-        self._waiting: list[ArtifactWrite] = []
-        self._batch: list[ArtifactWrite] = []
+        self._waiting: list[ChunkWrite] = []
+        self._batch: list[ChunkWrite] = []
         """Chunks that are being committed. An unavailable store keeps them: it may have committed them, so that none may join or leave them."""
         self._size_bytes = 0
         self._failure: BaseException | None = None
         self._committing: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
-    async def put(self, write: ArtifactWrite) -> None:
+    async def put(self, write: ChunkWrite) -> None:
         """Add a chunk as soon as there is room."""
         async with self._turn:  # concurrent writers add in the order of their calls
             while len(self._waiting) >= MAX_CHUNKS or (self._waiting and self._size_bytes >= MAX_BYTES):
                 await self._wait_for_commit()
             self._raise_failure()
-            self._waiting.append(_take_snapshot(write))
-            self._size_bytes += estimate_bytes(write.artifact)
+            self._waiting.append(write)
+            self._size_bytes += len(write.chunk.facts) + len(write.chunk.parts)
             self._start()
 
     async def drain(self) -> None:
@@ -91,24 +87,3 @@ class ChunkQueue:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
-
-
-def _take_snapshot(write: ArtifactWrite) -> ArtifactWrite:
-    """Copy what the handler may change before the commit: values of JSON, which it may yield again with other members."""
-    artifact = write.artifact
-    if artifact.metadata is None and all(part.data is None and part.metadata is None for part in artifact.parts):
-        return write
-    return replace(write, artifact=artifact.model_copy(deep=True))
-
-
-def estimate_bytes(artifact: Artifact) -> int:
-    """Estimate the size of a chunk, without encoding texts and files."""
-    return sum(map(_estimate_part, artifact.parts)) + (0 if artifact.metadata is None else len(to_json(artifact.metadata)))
-
-
-def _estimate_part(part: Part) -> int:
-    if part.text is not None:
-        return len(part.text)
-    if part.raw is not None:
-        return len(part.raw)
-    return len(part.url) if part.url is not None else len(to_json(part.data))

@@ -37,6 +37,7 @@ from a2a_runtime.execution.signals import RunStopped, TaskEnded, TaskSuspended
 from a2a_runtime.execution.usage import DEFAULT_CURRENCY, UsageReport, add_usage, to_metadata
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.stores.base import Store
+from a2a_runtime.stores.fragments import encode_chunk
 from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
 
 T = TypeVar("T")
@@ -96,7 +97,7 @@ class ArtifactWriter:
         if self._is_complete:
             raise ValueError(f"artifact {self._name!r}: already complete; write before last=True, or use another name")
         chunk = Artifact(artifact_id=self._name, name=self._name, description=self._description, parts=list(parts), metadata=self._metadata)
-        await self._writer.write_artifact(chunk, last_chunk=last)
+        await self._writer.write_chunk(encode_chunk(chunk), last_chunk=last)
         self._is_complete = last
 
 

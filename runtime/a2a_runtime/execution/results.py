@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 
 from pydantic import BaseModel, ValidationError
@@ -29,10 +30,13 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from a2a_contract.base import JSON_NULL, JsonNull
 from a2a_contract.finite import list_lost_numbers
 from a2a_contract.v1_0 import Artifact, Message, Part
+from a2a_runtime.stores.fragments import encode_chunk, encode_text_part
+from a2a_runtime.stores.models import Chunk
 
 RESULT = "result"
 
 BYTES = "application/octet-stream"
+_RESULT_FACTS = encode_chunk(Artifact(artifact_id=RESULT, name=RESULT, parts=[])).facts
 _JSON_TYPES: tuple[type, ...] = (dict, list, tuple, int, float, JsonNull)
 
 
@@ -99,6 +103,14 @@ def to_artifact(value: object, *, is_lossy: bool = False) -> Artifact:
             raise
         parts = [Part(text=json.dumps(value, default=str))]
     return Artifact(artifact_id=RESULT, name=RESULT, parts=parts)
+
+
+def to_chunk(value: object, *, is_lossy: bool = False) -> Chunk:
+    """Convert a value to a chunk of an artifact."""
+    if type(value) is str:
+        with suppress(PydanticSerializationError):  # half a surrogate pair, which the model names
+            return Chunk(RESULT, _RESULT_FACTS, encode_text_part(value))
+    return encode_chunk(to_artifact(value, is_lossy=is_lossy))
 
 
 def join_texts(parts: Sequence[Part]) -> str:

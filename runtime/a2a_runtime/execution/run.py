@@ -29,7 +29,7 @@ from typing import Any
 from msgspec import Struct
 
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Artifact, Message, Role
+from a2a_contract.v1_0 import Message, Role
 from a2a_runtime.caller import Caller
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution import results
@@ -43,7 +43,7 @@ from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.logs import request_log
 from a2a_runtime.origin import current_run
-from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
+from a2a_runtime.stores.models import Chunk, ClaimedRun, RecordKind, ReplayRecord
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class RunOutcome(Struct, frozen=True):
 
     state: State | None
     message: Message | None = None
-    artifact: Artifact | None = None
+    result: Chunk | None = None
     failures: int = 0
     delay_seconds: float = 0.0
 
@@ -253,7 +253,7 @@ class TaskRun:
             return RunOutcome(State.COMPLETED)
         if isinstance(result, Message):
             return RunOutcome(State.COMPLETED, self.context.bind(result))
-        return RunOutcome(State.COMPLETED, artifact=results.to_artifact(result, is_lossy=self.skill.expose_errors))
+        return RunOutcome(State.COMPLETED, result=results.to_chunk(result, is_lossy=self.skill.expose_errors))
 
     async def _run_job(self, job: Job) -> object:
         await self.writer.mark_working()
@@ -308,7 +308,7 @@ class TaskRun:
                 with suppress(StoreUnavailableError):  # the lease expires, which has the same effect
                     await self.writer.release(deferral, records)
                 return
-            await self.writer.finish(outcome.state, outcome.message, outcome.artifact)
+            await self.writer.finish(outcome.state, outcome.message, outcome.result)
             self.end = outcome.state
             if request_log.isEnabledFor(logging.DEBUG):
                 request_log.debug("task %s: %s, skill %s", outcome.state.name.lower(), self.context.task_id, self.skill.id)
@@ -335,12 +335,12 @@ async def write_chunk(skill: Skill, context: TaskContext, writer: TaskWriter, va
         await context.set_status(value)
         return
     is_last = isinstance(value, results.LastChunk)
-    artifact = results.to_artifact(value.value if isinstance(value, results.LastChunk) else value, is_lossy=skill.expose_errors)
-    if artifact.artifact_id in writer.complete_artifacts:
-        raise ValueError(f"artifact {artifact.artifact_id!r}: already complete; yield its chunks before LastChunk, or use another artifact")
-    await writer.write_artifact(artifact, last_chunk=is_last)
+    chunk = results.to_chunk(value.value if isinstance(value, results.LastChunk) else value, is_lossy=skill.expose_errors)
+    if chunk.artifact_id in writer.complete_artifacts:
+        raise ValueError(f"artifact {chunk.artifact_id!r}: already complete; yield its chunks before LastChunk, or use another artifact")
+    await writer.write_chunk(chunk, last_chunk=is_last)
     if is_last:
-        writer.complete_artifacts.add(artifact.artifact_id)
+        writer.complete_artifacts.add(chunk.artifact_id)
 
 
 async def call_handler(skill: Skill, context: Context, on_chunk: Callable[[object], Awaitable[None]]) -> object:

@@ -16,7 +16,7 @@ from a2a_contract.base import JsonObject
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.extensions import Usage
 from a2a_contract.lifecycle import TERMINAL, State
-from a2a_contract.v1_0 import Artifact, Message
+from a2a_contract.v1_0 import Message
 from a2a_runtime.errors import ConcurrencyError, EventsGoneError, FencedError, StoreUnavailableError, TaskStateError
 from a2a_runtime.execution.chunk_queue import ChunkQueue
 from a2a_runtime.execution.dependencies import RunDependencies
@@ -24,7 +24,7 @@ from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.execution.usage import UsageReport, add_usage, read_usage, to_metadata
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.stores.base import TaskStore
-from a2a_runtime.stores.models import ArtifactWrite, Deferral, LoggedEvent, ReplayRecord, StoredTask, TaskChange
+from a2a_runtime.stores.models import Chunk, ChunkWrite, Deferral, LoggedEvent, ReplayRecord, StoredTask, TaskChange
 from a2a_runtime.streams.hub import EventHub
 
 log = logging.getLogger(__name__)
@@ -88,17 +88,17 @@ class TaskWriter:
         change = TaskChange(state=State.WORKING, status_message=message, metadata=metadata, event_metadata=metadata, epoch=self._epoch)
         await self._commit(change)
 
-    async def write_artifact(self, artifact: Artifact, *, last_chunk: bool = False) -> None:
+    async def write_chunk(self, chunk: Chunk, *, last_chunk: bool = False) -> None:
         """Write a chunk of an artifact; the first chunk of a run replaces what earlier runs have written."""
         if self._store.runs_again:
-            return await self._put_chunk(artifact, last_chunk=last_chunk)
+            return await self._put_chunk(chunk, last_chunk=last_chunk)
         await self.mark_working()
-        chunk = self._build_artifact_write(artifact, last_chunk=last_chunk)
+        write = self._build_write(chunk, last_chunk=last_chunk)
         try:
-            events = await self._commit(TaskChange(artifacts=(chunk,), epoch=self._epoch))
+            events = await self._commit(TaskChange(chunks=(write,), epoch=self._epoch))
         except StoreUnavailableError:
-            if not chunk.append:
-                self._replaced_artifacts.discard(artifact.artifact_id)
+            if not write.append:
+                self._replaced_artifacts.discard(chunk.artifact_id)
             raise
         self._turn_chunks += 1
         for event in events:
@@ -108,17 +108,17 @@ class TaskWriter:
             await asyncio.sleep(0)
         return None
 
-    async def _put_chunk(self, artifact: Artifact, *, last_chunk: bool) -> None:
+    async def _put_chunk(self, chunk: Chunk, *, last_chunk: bool) -> None:
         await self.require_task()
         if not self.is_open or self._is_revoked:
             raise RunStopped
         if self._chunks is None:
             self._chunks, self.has_chunks = ChunkQueue(self._commit_chunks), True
-        await self._chunks.put(self._build_artifact_write(artifact, last_chunk=last_chunk))
+        await self._chunks.put(self._build_write(chunk, last_chunk=last_chunk))
 
-    async def _commit_chunks(self, chunks: Sequence[ArtifactWrite]) -> None:
+    async def _commit_chunks(self, chunks: Sequence[ChunkWrite]) -> None:
         await self.mark_working()
-        await self._commit(TaskChange(artifacts=chunks, is_batch=True, epoch=self._epoch))
+        await self._commit(TaskChange(chunks=chunks, is_batch=True, epoch=self._epoch))
 
     async def flush(self) -> None:
         """Wait until all chunks are committed."""
@@ -158,13 +158,13 @@ class TaskWriter:
             await self._flush_before_end(for_ever=False)
         await self._commit(TaskChange(epoch=self._epoch, release_claim=True, deferral=deferral, records=records), by_handler=False)
 
-    async def finish(self, state: State, message: Message | None, artifact: Artifact | None = None) -> None:
+    async def finish(self, state: State, message: Message | None, result: Chunk | None = None) -> None:
         """End the task and close the writer. Retries for as long as the store is unavailable: an end that is not stored is no end."""
         if self.has_chunks:
             await self._flush_before_end(for_ever=True)
-        artifacts = () if artifact is None else (self._build_artifact_write(artifact, last_chunk=True),)
+        chunks = () if result is None else (self._build_write(result, last_chunk=True),)
         messages = () if message is None or state is not State.COMPLETED else (message,)
-        change = TaskChange(state=state, status_message=message, artifacts=artifacts, messages=messages, epoch=self._epoch)
+        change = TaskChange(state=state, status_message=message, chunks=chunks, messages=messages, epoch=self._epoch)
         await self._commit(change, by_handler=False)
 
     async def apply_pending_cancel(self) -> None:
@@ -173,10 +173,10 @@ class TaskWriter:
         if stored is not None and stored.key == self.stored.key and stored.cancel_requested and stored.state in INTERRUPTED:
             await cancel_suspended(self._store, self._dependencies.hub, stored)
 
-    def _build_artifact_write(self, artifact: Artifact, *, last_chunk: bool) -> ArtifactWrite:
-        append = artifact.artifact_id in self._replaced_artifacts
-        self._replaced_artifacts.add(artifact.artifact_id)
-        return ArtifactWrite(artifact, append=append, last_chunk=last_chunk)
+    def _build_write(self, chunk: Chunk, *, last_chunk: bool) -> ChunkWrite:
+        append = chunk.artifact_id in self._replaced_artifacts
+        self._replaced_artifacts.add(chunk.artifact_id)
+        return ChunkWrite(chunk, append, last_chunk)
 
     async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> Sequence[LoggedEvent]:
         """Commit one change under the lock, with retries while the store is unavailable; then publish its events, and return them."""
@@ -230,8 +230,8 @@ class TaskWriter:
                     earlier, self.last_seq = [*earlier, *found], found[-1].seq
                     if change == self._unconfirmed:
                         return earlier
-                    if self._unconfirmed is not None and change.artifacts == self._unconfirmed.artifacts:  # what the run has consumed is new
-                        change = replace(change, artifacts=())
+                    if self._unconfirmed is not None and change.chunks == self._unconfirmed.chunks:  # what the run has consumed is new
+                        change = replace(change, chunks=())
                 self._unconfirmed = change
                 return (*earlier, *(await self._store.update_task(self.stored.scope, self.stored.key, change)).events)
             except StoreUnavailableError:

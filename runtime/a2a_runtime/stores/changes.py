@@ -21,10 +21,10 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import fragments
-from a2a_runtime.stores.fragments import Chunk
 from a2a_runtime.stores.models import (
-    ArtifactWrite,
     ChangeResult,
+    Chunk,
+    ChunkWrite,
     CreateResult,
     IdempotencyKey,
     LoggedEvent,
@@ -41,10 +41,14 @@ _FIRST_CHANGE_VERSION = 2
 class ChunkRow(Struct, frozen=True):
     """A chunk that continues an artifact or replaces it."""
 
-    artifact_id: str
-    replaces: bool
     chunk: Chunk
+    replaces: bool
     artifact: bytes  # of this chunk alone
+
+    @property
+    def artifact_id(self) -> str:
+        """The id of the artifact."""
+        return self.chunk.artifact_id
 
 
 class NewTaskRows(Struct, frozen=True):
@@ -168,13 +172,12 @@ def build_new_rows(new: NewTask, key: str, generator: IdGenerator, at: int) -> N
 
 def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
     """Build the rows of a change; ``ids`` are those of the task, joined."""
-    writes = change.artifacts if change.is_batch or len(change.artifacts) < 2 else _merge_writes(change.artifacts)  # noqa: PLR2004 - nothing to merge
+    writes = change.chunks if change.is_batch or len(change.chunks) < 2 else _merge_writes(change.chunks)  # noqa: PLR2004 - nothing to merge
     chunks: list[ChunkRow] = []
     events: list[tuple[bytes, State | None]] = []
     for write in writes:
-        chunk = fragments.encode_chunk(write.artifact)
-        body = fragments.encode_artifact(write.artifact.artifact_id, (chunk,))
-        chunks.append(ChunkRow(write.artifact.artifact_id, not write.append, chunk, body))
+        body = fragments.encode_artifact((write.chunk,))
+        chunks.append(ChunkRow(write.chunk, not write.append, body))
         events.append((fragments.encode_artifact_event(ids, body, append=write.append, last_chunk=write.last_chunk), None))
     if change.is_batch:
         chunks = _join_by_artifact(chunks)
@@ -203,20 +206,20 @@ def _join_by_artifact(rows: Sequence[ChunkRow]) -> list[ChunkRow]:
 
 def join_rows(rows: Sequence[ChunkRow]) -> ChunkRow:
     """Join chunks of one artifact into one."""
-    first, joined = rows[0], fragments.join_chunks([row.chunk for row in rows])
-    return ChunkRow(first.artifact_id, first.replaces, joined, fragments.encode_artifact(first.artifact_id, (joined,)))
+    joined = fragments.join_chunks([row.chunk for row in rows])
+    return ChunkRow(joined, rows[0].replaces, fragments.encode_artifact((joined,)))
 
 
-def _merge_writes(writes: Sequence[ArtifactWrite]) -> Sequence[ArtifactWrite]:
-    """Merge the writes to each artifact into one, in the order of their first writes."""
-    merged: dict[str, ArtifactWrite] = {}
+def _merge_writes(writes: Sequence[ChunkWrite]) -> Sequence[ChunkWrite]:
+    """Merge the chunks of each artifact into one, in the order of their first ones."""
+    merged: dict[str, ChunkWrite] = {}
     for write in writes:
-        before = merged.get(write.artifact.artifact_id)
+        before = merged.get(write.chunk.artifact_id)
         if before is None or not write.append:
-            merged[write.artifact.artifact_id] = write
+            merged[write.chunk.artifact_id] = write
         else:
-            both = fragments.merge_artifacts(before.artifact, write.artifact)
-            merged[write.artifact.artifact_id] = ArtifactWrite(both, append=before.append, last_chunk=write.last_chunk or before.last_chunk)
+            both = fragments.join_chunks((before.chunk, write.chunk))
+            merged[write.chunk.artifact_id] = ChunkWrite(both, append=before.append, last_chunk=write.last_chunk or before.last_chunk)
     return tuple(merged.values())
 
 

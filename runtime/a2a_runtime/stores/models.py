@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Artifact, Message, Task, TaskPushNotificationConfig
+from a2a_contract.v1_0 import Message, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_datetime
 
@@ -55,13 +55,24 @@ class NewTask(Struct, frozen=True):
     deferral: Deferral | None = None  # workers run it; then it has no process
 
 
-class ArtifactWrite(Struct, frozen=True):
-    """Parts for one artifact, appended to it or replacing its content.
+class Chunk(Struct, frozen=True):
+    """Parts of an artifact as JSON, and its other members (``facts``: the artifact without parts, or empty).
+
+    It is encoded where the handler gives it away, so that nothing later fails on its content or sees it changed.
+    """
+
+    artifact_id: str
+    facts: bytes
+    parts: bytes
+
+
+class ChunkWrite(Struct, frozen=True):
+    """A chunk for an artifact, appended to it or replacing its content.
 
     An appended chunk may also carry a name, a description, metadata (merged key by key) and extensions.
     """
 
-    artifact: Artifact
+    chunk: Chunk
     append: bool = False
     last_chunk: bool = False
 
@@ -87,13 +98,13 @@ class ReplayRecord(Struct, frozen=True):
 class TaskChange(Struct, frozen=True):
     """One atomic change of a task. Fields that are ``None`` or empty change nothing.
 
-    It appends events: one for each artifact, or in a batch one for each write, then one for the state, or without a state one for each message of the
-    client. Several writes to one artifact become one row. Messages already carry the ids of their task.
+    It appends events: one for each artifact, or in a batch one for each chunk, then one for the state, or without a state one for each message of the
+    client. Several chunks of one artifact become one row. Messages already carry the ids of their task.
     """
 
     state: State | None = None
     status_message: Message | None = None  # sent with the state, ignored without one
-    artifacts: Sequence[ArtifactWrite] = ()
+    chunks: Sequence[ChunkWrite] = ()
     is_batch: bool = False
     messages: Sequence[Message] = ()
     metadata: Mapping[str, object] | None = None  # merged key by key, not in depth

@@ -69,15 +69,15 @@ def plan(step: str, task: StoredTask, seen: Expectation) -> TaskChange | None:  
             return TaskChange(state=State.WORKING, status_message=build_message("at it", role=Role.AGENT))
         case "write":
             seen.see_chunk("a", append=False)
-            return TaskChange(artifacts=(replace_artifact("a", "x"),))
+            return TaskChange(chunks=(replace_artifact("a", "x"),))
         case "append" if "a" in seen.spans:
             seen.see_chunk("a", append=True)
-            return TaskChange(artifacts=(append_artifact("a", "y"),))
+            return TaskChange(chunks=(append_artifact("a", "y"),))
         case "write two and say":
             seen.see_chunk("a", append=False)
             seen.see_chunk("b", append=False)
             seen.see("status")
-            return TaskChange(state=State.WORKING, artifacts=(replace_artifact("a", "1"), replace_artifact("b", "2")))
+            return TaskChange(state=State.WORKING, chunks=(replace_artifact("a", "1"), replace_artifact("b", "2")))
         case "message":
             seen.see("message")
             return TaskChange(messages=(build_message(f"message {seen.generation}"),))

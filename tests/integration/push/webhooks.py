@@ -50,7 +50,7 @@ def hurry(receiver: WebhookReceiver) -> None:
 async def run(store: Store, task: StoredTask, chunks: int) -> int:
     """Work on a task and end it; the number of its last event."""
     for n in range(chunks):
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("log", str(n))]))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("log", str(n))]))
     written = await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED))
     return written.events[-1].seq
 

@@ -48,7 +48,7 @@ async def test_an_unfinished_task_fails_when_it_is_read_after_a_crash() -> None:
     storage = DictStorage()
     async with opened(storage) as store:
         task = await create_task(store, build_new_task(process="p-1"))
-        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, artifacts=(append_artifact("a", "part"),)))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING, chunks=(append_artifact("a", "part"),)))
         crashed = copy.deepcopy(storage)
     await crashed.update_context(PROCESS_CONTEXT, {})
     for before in (State.WORKING, State.FAILED):
@@ -210,7 +210,7 @@ async def test_a_cancelled_writer_does_not_part_memory_and_storage() -> None:
         writing.cancel()
         await asyncio.wait([writing])
         release.set()
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=(append_artifact("a", "1"),)))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=(append_artifact("a", "1"),)))
         found = await load_task(store, task)
         assert (found.state, found.last_seq, await stored_state(storage, task.wire_id)) == (State.WORKING, 3, State.WORKING)
 

@@ -10,9 +10,10 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores import StoreOptions
-from a2a_runtime.stores.models import ArtifactWrite, NewTask, TaskChange
+from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing import fail_points
+from a2a_runtime.testing.store_contract.case import write_artifact
 
 SCOPE = TaskScope("/agent", "acme", "ada")
 RESULT = Artifact(artifact_id="result", parts=[Part(text="x" * 1000)])
@@ -25,7 +26,7 @@ async def write(store: SqliteStore, writer: int) -> None:
         message = Message(message_id=f"{writer}-{n}", role=Role.USER, parts=[Part(text="go")])
         task = (await store.create_task(SCOPE, NewTask(f"c-{writer}", message, "echo", CANONICAL.name))).stored
         acknowledge(task.wire_id, task.version)
-        for change in (TaskChange(state=State.WORKING, messages=[message]), TaskChange(state=State.COMPLETED, artifacts=[ArtifactWrite(RESULT)])):
+        for change in (TaskChange(state=State.WORKING, messages=[message]), TaskChange(state=State.COMPLETED, chunks=[write_artifact(RESULT)])):
             acknowledge(task.wire_id, (await store.update_task(SCOPE, task.key, change)).version)
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from a2a_contract.v1_0 import Artifact, Part
 from a2a_runtime.errors import StoreUnavailableError
-from a2a_runtime.execution.chunk_queue import MAX_BYTES, MAX_CHUNKS, ChunkQueue, estimate_bytes
+from a2a_runtime.execution.chunk_queue import MAX_BYTES, MAX_CHUNKS, ChunkQueue
 from a2a_runtime.execution.signals import RunStopped
-from a2a_runtime.stores.models import ArtifactWrite
+from a2a_runtime.stores.fragments import decode_chunk
+from a2a_runtime.stores.models import ChunkWrite
+from a2a_runtime.testing.store_contract.case import write_artifact
 
 pytestmark = pytest.mark.anyio
 
@@ -25,18 +27,18 @@ class Commits:
         self.may_go_on = asyncio.Event()
         self.begun = 0
 
-    async def __call__(self, writes: Sequence[ArtifactWrite]) -> None:
+    async def __call__(self, writes: Sequence[ChunkWrite]) -> None:
         """Commit."""
         self.begun += 1
         await self.may_go_on.wait()
         if self.failures:
             raise self.failures.pop(0)
-        self.committed.append([write.artifact.parts[0].text or "" for write in writes])
+        self.committed.append([decode_chunk(write.chunk).parts[0].text or "" for write in writes])
 
 
-def chunk(text: object) -> ArtifactWrite:
+def chunk(text: object) -> ChunkWrite:
     """Build a chunk."""
-    return ArtifactWrite(Artifact(artifact_id="a", parts=[Part(text=str(text))]), append=True)
+    return write_artifact(Artifact(artifact_id="a", parts=[Part(text=str(text))]), append=True)
 
 
 async def settle() -> None:
@@ -151,10 +153,3 @@ async def test_a_drain_ends_with_the_run(has_begun: bool) -> None:  # noqa: FBT0
         await draining
         await queue.drain()
     assert commits.committed == []
-
-
-def test_sizes_are_estimated_for_all_parts() -> None:
-    """Texts and files by their length, data by its JSON."""
-    parts = [Part(text="four"), Part(raw=b"123"), Part(url="http://x"), Part(data={"a": 1})]
-    assert estimate_bytes(Artifact(artifact_id="a", parts=parts)) == 4 + 3 + 8 + 7
-    assert estimate_bytes(Artifact(artifact_id="a", parts=parts[:1], metadata={"m": 1})) == 4 + 7

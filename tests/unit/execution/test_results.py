@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import date
@@ -10,11 +11,14 @@ from math import inf, nan
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.execution.results import RESULT, ResultTypeError, find_data, join_texts, to_artifact, to_parts
+from a2a_runtime.execution.results import RESULT, ResultTypeError, find_data, join_texts, to_artifact, to_chunk, to_parts
+from a2a_runtime.stores.fragments import encode_chunk
 
 
 class Word(StrEnum):
@@ -130,6 +134,19 @@ def test_numbers_that_json_lacks_are_refused_with_their_place(value: object) -> 
     """Pydantic would write null, and the caller would never know."""
     with pytest.raises(ResultTypeError, match=r"cannot be serialized as JSON: (values\[1\]|\[0\]\.totalCents): infinity and NaN are no JSON; "):
         to_parts(value)
+
+
+@given(text=st.text())
+def test_a_text_becomes_the_chunk_that_its_model_would(text: str) -> None:
+    """It is encoded without a model; half a surrogate pair is refused as in a model."""
+    try:
+        expected = encode_chunk(to_artifact(text))
+    except ValidationError as error:
+        with pytest.raises(ValidationError, match=re.escape(error.errors()[0]["msg"])):
+            to_chunk(text)
+        assert to_chunk(text, is_lossy=True) == encode_chunk(to_artifact(text, is_lossy=True))
+    else:
+        assert to_chunk(text) == expected
 
 
 def test_artifacts_and_messages_keep_their_parts() -> None:

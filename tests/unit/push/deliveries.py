@@ -7,7 +7,8 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores.memory import MemoryStore
-from a2a_runtime.stores.models import ArtifactWrite, Delivery, NewTask, TaskChange
+from a2a_runtime.stores.models import Delivery, NewTask, TaskChange
+from a2a_runtime.testing.store_contract.case import write_artifact
 
 SCOPE = TaskScope("/agent", "acme", "ada")
 
@@ -17,8 +18,8 @@ async def deliveries(config: TaskPushNotificationConfig, dialect: str = CANONICA
     store = MemoryStore()
     message = Message(message_id="m-1", role=Role.USER, parts=[Part(text="go")])
     stored = (await store.create_task(SCOPE, NewTask("c-1", message, "echo", dialect, wire_id="t-1", push_config=config))).stored
-    chunk = ArtifactWrite(Artifact(artifact_id="report", parts=[Part(text="x")]), append=True)
-    for change in (TaskChange(state=State.WORKING), TaskChange(artifacts=[chunk]), TaskChange(artifacts=[chunk]), TaskChange(state=State.COMPLETED)):
+    chunk = write_artifact(Artifact(artifact_id="report", parts=[Part(text="x")]), append=True)
+    for change in (TaskChange(state=State.WORKING), TaskChange(chunks=[chunk]), TaskChange(chunks=[chunk]), TaskChange(state=State.COMPLETED)):
         await store.update_task(SCOPE, stored.key, change)
     taken = []
     while batch := await store.claim_due(30):

@@ -10,7 +10,8 @@ from a2a_contract.v1_0 import Artifact, Part, StreamResponse
 from a2a_runtime import lifecycle
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
 from a2a_runtime.stores import changes, fragments
-from a2a_runtime.stores.models import ArtifactWrite, IdempotencyKey, TaskChange, TaskHead
+from a2a_runtime.stores.models import ChunkWrite, IdempotencyKey, TaskChange, TaskHead
+from a2a_runtime.testing.store_contract.case import write_artifact
 
 IDS = fragments.encode_ids("t", "c").joined
 
@@ -78,10 +79,10 @@ def test_an_idempotency_key_is_for_one_request() -> None:
         changes.check_same_request(IdempotencyKey("k", b"1"), b"2")
 
 
-def build_write(artifact_id: str, text: str, *, append: bool, last: bool = False, **members: object) -> ArtifactWrite:
+def build_write(artifact_id: str, text: str, *, append: bool, last: bool = False, **members: object) -> ChunkWrite:
     """Build a write of one text."""
     artifact = Artifact.model_validate({"artifact_id": artifact_id, "parts": [Part(text=text)], **members})
-    return ArtifactWrite(artifact, append=append, last_chunk=last)
+    return write_artifact(artifact, append=append, last_chunk=last)
 
 
 def test_writes_to_one_artifact_become_one() -> None:
@@ -93,7 +94,7 @@ def test_writes_to_one_artifact_become_one() -> None:
         build_write("b", "4", append=False),
         build_write("b", "5", append=True, description="B"),
     ]
-    rows = changes.build_change_rows(TaskChange(artifacts=writes), IDS, 0)
+    rows = changes.build_change_rows(TaskChange(chunks=writes), IDS, 0)
     updates = [StreamResponse.model_validate_json(body).artifact_update for body, _ in rows.events]
     assert [(row.artifact_id, row.replaces) for row in rows.chunks] == [("a", False), ("b", True)]
     assert [(each.append, each.last_chunk, [part.text for part in each.artifact.parts]) for each in updates if each] == [
@@ -108,6 +109,6 @@ def test_writes_to_one_artifact_become_one() -> None:
 
 def test_events_are_numbered_and_only_the_last_ends_the_task() -> None:
     """Artifacts come before the state, with the state before."""
-    rows = changes.build_change_rows(TaskChange(state=State.COMPLETED, artifacts=[build_write("a", "1", append=False)]), IDS, 0)
+    rows = changes.build_change_rows(TaskChange(state=State.COMPLETED, chunks=[build_write("a", "1", append=False)]), IDS, 0)
     assert [(event.seq, event.state) for event in rows.number_events(7, State.WORKING)] == [(8, State.WORKING), (9, State.COMPLETED)]
     assert rows.number_events(7, State.COMPLETED) == []

@@ -13,7 +13,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, StreamResponse, Task, TaskState
 from a2a_runtime.clock import to_datetime
 from a2a_runtime.stores import fragments
-from a2a_runtime.stores.fragments import Chunk
+from a2a_runtime.stores.models import Chunk
 
 AT = 1_793_872_800_007
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -32,8 +32,8 @@ def test_a_joined_task_is_what_its_model_writes(wire_id: str, context_id: str, n
         ids.joined,
         status=fragments.encode_status(State.WORKING, AT, said),
         artifacts=[
-            fragments.encode_artifact(name, [fragments.encode_chunk(made)]),
-            fragments.encode_artifact(key, [Chunk(b"", b""), Chunk(b"", b'{"text":""}')]),
+            fragments.encode_artifact([fragments.encode_chunk(made)]),
+            fragments.encode_artifact([Chunk(key, b"", b""), Chunk(key, b"", b'{"text":""}')]),
         ],
         history=[said],
         metadata=fragments.encode_object({key: name}),
@@ -55,7 +55,7 @@ def test_missing_fragments_leave_no_member() -> None:
 def test_events_are_what_their_models_write(state: State) -> None:
     """Every kind of event, read by the model and written again, is the same."""
     status = fragments.encode_status(state, AT, HELLO.to_json())
-    chunk = fragments.encode_artifact("a", [fragments.encode_chunk(Artifact(artifact_id="a", parts=[Part(text="x")]))])
+    chunk = fragments.encode_artifact([fragments.encode_chunk(Artifact(artifact_id="a", parts=[Part(text="x")]))])
     events = [
         fragments.encode_task_event(fragments.encode_task(OWN, status)),
         fragments.encode_status_event(OWN, status, None),

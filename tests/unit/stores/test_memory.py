@@ -77,7 +77,7 @@ async def test_a_task_is_read_the_same_after_its_log_is_dropped() -> None:
     with pytest.raises(EventsGoneError):
         await store.read_events(said.key, 0)
     assert [(await load_task(store, each)).task.json for each in (task, said)] == before
-    await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("late", "x")]))
+    await store.update_task(SCOPE, task.key, TaskChange(chunks=[replace_artifact("late", "x")]))
     assert get_artifact_texts(await load_task(store, task)) == {"late": ["x"]}
 
 
@@ -103,13 +103,13 @@ async def test_a_store_is_limited_by_its_content() -> None:
     store = MemoryStore(StoreOptions(clock=FakeClock(), max_bytes=100_000))
     for n in range(50):
         task = await create_task(store, build_new_task(context_id=f"c-{n}", text="x" * 10_000))
-        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "y" * 10_000)]))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[replace_artifact("a", "y" * 10_000)]))
         assert _count_bytes(store) < 150_000
     assert 1 <= (await store.list_tasks(SCOPE, TaskQuery())).total_size < 5
     assert len(await store.load_conversation(SCOPE, "c-0")) == 0
     task = await create_task(store)
     for _ in range(3):  # replaced content does not count
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "z" * 30_000)]))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[replace_artifact("a", "z" * 30_000)]))
     with pytest.raises(StoreFullError, match="A2A_MEMORY_MAX_BYTES"):
         await create_task(store)
     await end_task(store, task)
@@ -122,12 +122,12 @@ async def test_the_size_of_the_content_returns_to_nothing() -> None:
     store = MemoryStore(StoreOptions(clock=clock, retention_seconds=10, conversation_retention_seconds=20, max_finished_logs=2))
     for n in range(30):
         task = await create_task(store, build_new_task(context_id=f"c-{n % 7}", text="hello"))
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", "1"), replace_artifact("b", "2")]))
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", "1"), replace_artifact("b", "2")]))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", "1"), replace_artifact("b", "2")]))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", "1"), replace_artifact("b", "2")]))
         await store.update_context(SCOPE, f"c-{n % 5}", {"n": n})
         if n % 3:
             await end_task(store, task)
-            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("b", "late")]))
+            await store.update_task(SCOPE, task.key, TaskChange(chunks=[replace_artifact("b", "late")]))
         clock.advance(1)
         await store.delete_expired(3)
     assert _count_bytes(store) > 0
@@ -189,9 +189,9 @@ async def test_a_packed_task_can_be_changed() -> None:
     """Artifacts after the end are packed again."""
     store = small_store()
     task = await create_task(store)
-    await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "1")]))
+    await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[replace_artifact("a", "1")]))
     for text in "23":
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact(text, text)]))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[replace_artifact(text, text)]))
     found = await store.load_task(SCOPE, task.wire_id)
     assert found is not None
     assert get_artifact_texts(found) == {"a": ["1"], "2": ["2"], "3": ["3"]}
@@ -203,7 +203,7 @@ async def test_a_long_artifact_is_kept_in_few_chunks() -> None:
     task = await create_task(store)
     texts = [str(n) for n in range(5_000)]
     for text in texts:
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", text)]))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", text)]))
     artifacts = store._index.tasks[task.key].artifacts
     assert isinstance(artifacts, dict)
     assert len(artifacts["a"]) < 150

@@ -67,7 +67,7 @@ async def test_tasks_are_there_after_reopening(path: Path) -> None:
     """The file contains tasks and events."""
     async with open_store(path) as store:
         task = await create_task(store)
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "x")]))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[replace_artifact("a", "x")]))
     async with open_store(path) as store:
         now = await load_task(store, task)
         assert get_artifact_texts(now) == {"a": ["x"]}
@@ -210,7 +210,7 @@ async def test_a_full_disk_is_an_error_with_a_fix_and_loses_nothing(path: Path) 
         task = await create_task(store)
         assert store._writer is not None
         await store._writer.run(lambda db: db.execute("PRAGMA max_page_count = 60").fetchall())
-        big = TaskChange(artifacts=[replace_artifact("big", "x" * 500_000)])
+        big = TaskChange(chunks=[replace_artifact("big", "x" * 500_000)])
         results = await asyncio.gather(*[store.update_task(SCOPE, task.key, big) for _ in range(4)], return_exceptions=True)
         assert {type(each) for each in results} == {StoreUnavailableError}
         assert all("tasks.db" in str(each) and "free disk space" in str(each) for each in results)
@@ -298,7 +298,7 @@ async def test_the_pages_of_deleted_tasks_are_used_again(path: Path) -> None:
     async with open_store(path) as store:
         for _ in range(4):
             for task in await asyncio.gather(*[create_task(store) for _ in range(150)]):
-                await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "x" * 5_000)]))
+                await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[replace_artifact("a", "x" * 5_000)]))
             assert store._reader is not None
             sizes.append(await store._reader.run(lambda db: int(db.execute("PRAGMA page_count").fetchone()[0])))
             await store.delete_scope(SCOPE)

@@ -152,8 +152,8 @@ class MemoryTask:
 
 
 def _unpack_artifact(body: bytes) -> tuple[str, list[ChunkRow]]:
-    artifact = Artifact.model_validate_json(body)
-    return artifact.artifact_id, [ChunkRow(artifact.artifact_id, True, fragments.encode_chunk(artifact), body)]  # noqa: FBT003 - a column
+    chunk = fragments.encode_chunk(Artifact.model_validate_json(body))
+    return chunk.artifact_id, [ChunkRow(chunk, True, body)]  # noqa: FBT003 - a column
 
 
 class Timeline:

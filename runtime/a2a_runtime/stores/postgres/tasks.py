@@ -72,7 +72,7 @@ def to_update_arguments(key: UUID, scope: str, change: TaskChange, rows: ChangeR
         None if state is None else lifecycle.is_active(state),
         change.release_claim,
         metadata,
-        *_to_columns(4, [(row.artifact_id, row.replaces, row.chunk.facts, row.chunk.parts) for row in rows.chunks]),
+        *_to_columns(4, [(row.chunk.artifact_id, row.replaces, row.chunk.facts, row.chunk.parts) for row in rows.chunks]),
         rows.messages or None,
         *_to_columns(2, rows.events),
         *_to_columns(4, [(record.kind, record.key, record.fingerprint, record.body) for record in change.records]),

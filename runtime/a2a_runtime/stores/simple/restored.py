@@ -46,8 +46,7 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
         hidden_skills=facts.hidden_skills,
     )
     for artifact in task.artifacts or ():
-        body = artifact.to_json()
-        built.write_chunk(ChunkRow(artifact.artifact_id, True, fragments.encode_chunk(artifact), body))  # noqa: FBT003 - a column
+        built.write_chunk(ChunkRow(fragments.encode_chunk(artifact), True, artifact.to_json()))  # noqa: FBT003 - a column
     built.content_bytes += sum(map(len, built.history)) + len(built.metadata)
     built.log_bytes = 0
     if state in lifecycle.TERMINAL:

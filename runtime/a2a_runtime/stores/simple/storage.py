@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
 from pydantic import BaseModel, Field
@@ -27,9 +28,16 @@ from pydantic import BaseModel, Field
 from a2a_contract.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
 from a2a_contract.v1_0 import Artifact, Message, Task, TaskState
 from a2a_runtime.errors import ConcurrencyError, ContextMismatchError, TaskNotAcceptingMessagesError, TaskTerminalError
-from a2a_runtime.stores.models import ArtifactWrite
 
 TaskTerminalStateError = TaskTerminalError
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactWrite:
+    """Parts for one artifact, appended to it or replacing its content."""
+
+    artifact: Artifact
+    append: bool = False
 
 
 class StorageChange(TypedDict, total=False):

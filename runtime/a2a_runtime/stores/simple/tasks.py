@@ -30,6 +30,7 @@ from a2a_runtime.errors import ConcurrencyError, StoreUnavailableError, TaskTerm
 from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores import changes, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
+from a2a_runtime.stores.fragments import decode_chunk
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.memory.tasks import PlannedChange
@@ -153,7 +154,7 @@ class SimpleTasks(MemoryStore):
             metadata |= reserved.encode_record(record)
         if change.state in lifecycle.TERMINAL:
             metadata |= reserved.clear_records(self._records.get(task.key, {}).values())
-        if not (metadata or change.state or change.artifacts or change.messages):
+        if not (metadata or change.state or change.chunks or change.messages):
             return None
         metadata |= reserved.encode_progress(task.version + 1, task.last_seq + len(planned.rows.number_events(task.last_seq, task.state)), task.epoch)
         codec, message = self._codec, change.status_message
@@ -162,7 +163,7 @@ class SimpleTasks(MemoryStore):
             task.wire_id,
             None if change.state is None else codec.to_state(change.state),
             status_message=None if message is None or change.state is None else codec.to_message(message),
-            artifacts=[codec.to_artifact_write(each.artifact, append=each.append) for each in change.artifacts] or None,
+            artifacts=[codec.to_artifact_write(decode_chunk(each.chunk), append=each.append) for each in change.chunks] or None,
             messages=[codec.to_message(each) for each in change.messages] or None,
             task_metadata=metadata,
             expected_version=self._versions.get(task.key),

@@ -13,7 +13,8 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores.base import Store, StoreOptions
-from a2a_runtime.stores.models import ArtifactWrite, IdempotencyKey, NewTask, StoredTask, TaskChange
+from a2a_runtime.stores.fragments import encode_chunk
+from a2a_runtime.stores.models import ChunkWrite, IdempotencyKey, NewTask, StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 
 SCOPE = TaskScope("/agent", "acme", "ada")
@@ -72,14 +73,19 @@ def build_artifact(artifact_id: str, *texts: str, **members: object) -> Artifact
     return Artifact.model_validate({"artifact_id": artifact_id, "parts": [Part(text=text) for text in texts], **members})
 
 
-def replace_artifact(artifact_id: str, *texts: str) -> ArtifactWrite:
+def write_artifact(artifact: Artifact, *, append: bool = False, last_chunk: bool = False) -> ChunkWrite:
+    """Build a write of an artifact."""
+    return ChunkWrite(encode_chunk(artifact), append, last_chunk)
+
+
+def replace_artifact(artifact_id: str, *texts: str) -> ChunkWrite:
     """Build a write that replaces an artifact."""
-    return ArtifactWrite(build_artifact(artifact_id, *texts))
+    return write_artifact(build_artifact(artifact_id, *texts))
 
 
-def append_artifact(artifact_id: str, *texts: str) -> ArtifactWrite:
+def append_artifact(artifact_id: str, *texts: str) -> ChunkWrite:
     """Build a write that appends to an artifact."""
-    return ArtifactWrite(build_artifact(artifact_id, *texts), append=True)
+    return write_artifact(build_artifact(artifact_id, *texts), append=True)
 
 
 async def clean_up(store: Store) -> int:

@@ -9,12 +9,13 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from pydantic_core import PydanticSerializationError
 
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import StreamResponse
 from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.models import ArtifactWrite, StoredTask, TaskChange
+from a2a_runtime.stores.models import StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,
@@ -30,12 +31,13 @@ from a2a_runtime.testing.store_contract.case import (
     load_task,
     replace_artifact,
     to_comparable,
+    write_artifact,
 )
 
 _FINAL_CHANGES: Mapping[str, Callable[[StoredTask], TaskChange]] = {
     "nothing-to-say": lambda _: TaskChange(state=State.COMPLETED),
     "artifacts": lambda _: TaskChange(
-        state=State.COMPLETED, artifacts=[replace_artifact("b", "1"), append_artifact("a", "2"), append_artifact("b", "3")]
+        state=State.COMPLETED, chunks=[replace_artifact("b", "1"), append_artifact("a", "2"), append_artifact("b", "3")]
     ),
     "messages": lambda task: TaskChange(state=State.COMPLETED, status_message=build_reply(task, "so"), messages=[build_reply(task, "so")]),
     "failure": lambda task: TaskChange(state=State.FAILED, status_message=build_reply(task, "no"), event_metadata={"n": 1}),
@@ -100,7 +102,7 @@ class ChangeRules(StoreCase):
     async def test_the_events_of_a_change_are_numbered(self, store: Store) -> None:
         """One event for each artifact with the state before, then one for the state."""
         task = await create_task(store)
-        change = TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "1"), append_artifact("b", "2")], event_metadata={"n": 1})
+        change = TaskChange(state=State.COMPLETED, chunks=[replace_artifact("a", "1"), append_artifact("b", "2")], event_metadata={"n": 1})
         written = await store.update_task(SCOPE, task.key, change)
         assert [(event.seq, event.state) for event in written.events] == [(2, State.SUBMITTED), (3, State.SUBMITTED), (4, State.COMPLETED)]
         assert list(written.events) == list(await store.read_events(task.key, 1))
@@ -116,7 +118,7 @@ class ChangeRules(StoreCase):
         """A store need not attach the task to the result of a change; if it does, it equals a read."""
         task = (await store.create_task(SCOPE, replace(build_new_task(), metadata={"b": 1, "a": 2}, process="p-1"))).stored
         if changed_before:
-            await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "more")], artifacts=[replace_artifact("0", "zero")]))
+            await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "more")], chunks=[replace_artifact("0", "zero")]))
         clock.advance(1.5)
         written = await store.update_task(SCOPE, task.key, replace(last(task), epoch=1))
         assert written.stored is None or to_comparable(written.stored) == to_comparable(await load_task(store, task))
@@ -125,7 +127,7 @@ class ChangeRules(StoreCase):
         """A page begins after the cursor and has at most ``limit`` events; at the end it is empty."""
         task = await create_task(store)
         for n in range(9):
-            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))]))
+            await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))]))
         assert [event.seq for event in await store.read_events(task.key, 0, 4)] == [1, 2, 3, 4]
         assert [event.seq for event in await store.read_events(task.key, 4, 4)] == [5, 6, 7, 8]
         assert [event.seq for event in await store.read_events(task.key, 8)] == [9, 10]
@@ -138,7 +140,7 @@ class ChangeRules(StoreCase):
         for state in State:
             with pytest.raises(TaskTerminalError):
                 await store.update_task(
-                    SCOPE, task.key, TaskChange(state=state, messages=[build_reply(task, "late")], artifacts=[replace_artifact("a", "late")])
+                    SCOPE, task.key, TaskChange(state=state, messages=[build_reply(task, "late")], chunks=[replace_artifact("a", "late")])
                 )
         now = await load_task(store, task)
         assert (now.version, now.task.json) == (task.version, task.task.json)
@@ -146,9 +148,9 @@ class ChangeRules(StoreCase):
     async def test_late_content_is_stored_without_an_event(self, store: Store) -> None:
         """Messages, artifacts and metadata may still be appended after the end."""
         task = await create_task(store)
-        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[replace_artifact("a", "1")]))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[replace_artifact("a", "1")]))
         change = TaskChange(
-            artifacts=[append_artifact("a", "2"), replace_artifact("b", "3")], messages=[build_reply(task, "late")], metadata={"late": True}
+            chunks=[append_artifact("a", "2"), replace_artifact("b", "3")], messages=[build_reply(task, "late")], metadata={"late": True}
         )
         written = await store.update_task(SCOPE, task.key, change)
         now = await load_task(store, task)
@@ -192,7 +194,7 @@ class ChangeRules(StoreCase):
         clock.advance(60)
         await store.register("p-2")
         assert await store.claim(task.key, "p-2") is not None
-        for change in (TaskChange(state=State.COMPLETED, epoch=1), TaskChange(artifacts=[replace_artifact("a", "late")], epoch=1)):
+        for change in (TaskChange(state=State.COMPLETED, epoch=1), TaskChange(chunks=[replace_artifact("a", "late")], epoch=1)):
             with pytest.raises(FencedError):
                 await store.update_task(SCOPE, task.key, change)
         assert (await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, epoch=2))).state is State.COMPLETED
@@ -206,7 +208,7 @@ class ChangeRules(StoreCase):
         task = await create_task(store, build_new_task(process="p-1"))
         await store.update_task(SCOPE, task.key, over)
         with pytest.raises(FencedError):
-            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "late")], epoch=1))
+            await store.update_task(SCOPE, task.key, TaskChange(chunks=[replace_artifact("a", "late")], epoch=1))
         assert (await load_task(store, task)).process is None
 
     async def test_a_failed_change_leaves_nothing(self, store: Store) -> None:
@@ -214,11 +216,11 @@ class ChangeRules(StoreCase):
         task = await create_task(store)
         broken: dict[str, object] = {"not JSON": object()}
         for change in (
-            TaskChange(messages=[build_reply(task, "x")], artifacts=[replace_artifact("a", "x")], state=State.WORKING, metadata=broken),
-            TaskChange(messages=[build_reply(task, "x")], artifacts=[replace_artifact("a", "x")], state=State.COMPLETED, event_metadata=broken),
-            TaskChange(artifacts=[replace_artifact("a", "x"), ArtifactWrite(build_artifact("b").model_copy(update={"parts": [object()]}))]),
+            TaskChange(messages=[build_reply(task, "x")], chunks=[replace_artifact("a", "x")], state=State.WORKING, metadata=broken),
+            TaskChange(messages=[build_reply(task, "x")], chunks=[replace_artifact("a", "x")], state=State.COMPLETED, event_metadata=broken),
+            TaskChange(chunks=[replace_artifact("a", "x")], messages=[build_reply(task, "x").model_copy(update={"parts": [object()]})]),
         ):
-            with pytest.raises((TypeError, AttributeError)):
+            with pytest.raises((TypeError, AttributeError, PydanticSerializationError)):
                 await store.update_task(SCOPE, task.key, change)
         now = await load_task(store, task)
         assert (now.version, now.last_seq, now.task.json) == (1, 1, task.task.json)
@@ -234,7 +236,7 @@ class ChangeRules(StoreCase):
         before = [each.model_dump_json() for each in (first, second, made)]
         task = await create_task(store)
         change = TaskChange(
-            state=State.WORKING, status_message=second, messages=[second], artifacts=[ArtifactWrite(made), ArtifactWrite(made, append=True)]
+            state=State.WORKING, status_message=second, messages=[second], chunks=[write_artifact(made), write_artifact(made, append=True)]
         )
         await store.update_task(SCOPE, task.key, change)
         assert [each.model_dump_json() for each in (first, second, made)] == before

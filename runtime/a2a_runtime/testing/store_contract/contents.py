@@ -12,7 +12,7 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Part, Role, Task
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.models import ArtifactWrite, NewTask, StoredTask, TaskChange
+from a2a_runtime.stores.models import NewTask, StoredTask, TaskChange
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,
     StoreCase,
@@ -25,6 +25,7 @@ from a2a_runtime.testing.store_contract.case import (
     get_artifact_texts,
     load_task,
     replace_artifact,
+    write_artifact,
 )
 
 ODD: dict[str, object] = {
@@ -48,7 +49,7 @@ class ContentRules(StoreCase):
         made = build_artifact("a").model_copy(update={"name": ODD["text"], "parts": [part], "metadata": ODD})
         reply = first.model_copy(update={"task_id": task.wire_id, "context_id": "c-1"})
         change = TaskChange(
-            state=State.COMPLETED, status_message=reply, messages=[reply], artifacts=[ArtifactWrite(made)], metadata={"zulu": 1, "new": ODD}
+            state=State.COMPLETED, status_message=reply, messages=[reply], chunks=[write_artifact(made)], metadata={"zulu": 1, "new": ODD}
         )
         await store.update_task(SCOPE, task.key, change)
         await store.update_context(SCOPE, "c-1", ODD)
@@ -67,7 +68,7 @@ class ContentRules(StoreCase):
         """A part whose data is null is not a part without content."""
         task = await create_task(store)
         made = build_artifact("a").model_copy(update={"parts": [Part.model_validate({"data": None})]})
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[ArtifactWrite(made)]))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[write_artifact(made)]))
         body = json.loads((await load_task(store, task)).task.json)
         assert body["artifacts"][0]["parts"] == [{"data": None}]
 
@@ -75,7 +76,7 @@ class ContentRules(StoreCase):
         """Both are equal, byte by byte."""
         task = await create_task(store)
         rich = build_artifact("b", "2", name="n", description="d", metadata={"k": [1]}, extensions=["urn:x"])
-        change = TaskChange(artifacts=[replace_artifact("a", "1"), ArtifactWrite(rich), ArtifactWrite(build_artifact("empty"))], metadata={"m": None})
+        change = TaskChange(chunks=[replace_artifact("a", "1"), write_artifact(rich), write_artifact(build_artifact("empty"))], metadata={"m": None})
         await store.update_task(SCOPE, task.key, change)
         now = await end_task(store, task)
         assert Task.model_validate_json(now.task.json).to_json() == now.task.json
@@ -98,7 +99,7 @@ class ContentRules(StoreCase):
             append_artifact("a", "6"),
             append_artifact("c", "7"),
         ):
-            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[write]))
+            await store.update_task(SCOPE, task.key, TaskChange(chunks=[write]))
         expected = {"a": ["5", "6"], "b": ["2"], "c": ["7"]}
         for now in (await load_task(store, task), await end_task(store, task)):
             assert get_artifact_texts(now) == expected
@@ -108,7 +109,7 @@ class ContentRules(StoreCase):
         """Several writes to one artifact in one call become one, in their order."""
         task = await create_task(store)
         await store.update_task(
-            SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "1"), replace_artifact("b", "2"), replace_artifact("c", "3")])
+            SCOPE, task.key, TaskChange(chunks=[replace_artifact("a", "1"), replace_artifact("b", "2"), replace_artifact("c", "3")])
         )
         writes = [
             append_artifact("a", "x"),
@@ -118,7 +119,7 @@ class ContentRules(StoreCase):
             append_artifact("a", "7"),
             append_artifact("c", "8"),
         ]
-        written = await store.update_task(SCOPE, task.key, TaskChange(artifacts=writes))
+        written = await store.update_task(SCOPE, task.key, TaskChange(chunks=writes))
         assert get_artifact_texts(await load_task(store, task)) == {"a": ["5", "7"], "b": ["4", "6"], "c": ["3", "8"]}
         assert len(written.events) == 3
 
@@ -129,18 +130,18 @@ class ContentRules(StoreCase):
             replace_artifact("a", "1"),
             append_artifact("a", "2"),
             replace_artifact("b", "3"),
-            ArtifactWrite(build_artifact("a", "4", name="final"), append=True, last_chunk=True),
+            write_artifact(build_artifact("a", "4", name="final"), append=True, last_chunk=True),
             replace_artifact("b", "5"),
             append_artifact("b", "6"),
         ]
-        written = await store.update_task(SCOPE, task.key, TaskChange(artifacts=writes, is_batch=True))
+        written = await store.update_task(SCOPE, task.key, TaskChange(chunks=writes, is_batch=True))
         updates = [json.loads(event.body)["artifactUpdate"] for event in written.events]
         assert [(each["artifact"]["parts"][0]["text"], each.get("append", False)) for each in updates] == [
             *(("1", False), ("2", True), ("3", False), ("4", True), ("5", False), ("6", True)),
         ]
         assert [event.seq for event in written.events] == [2, 3, 4, 5, 6, 7]
         assert [event.body for event in await store.read_events(task.key, 1)] == [event.body for event in written.events]
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", "7"), append_artifact("b", "8")], is_batch=True))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", "7"), append_artifact("b", "8")], is_batch=True))
         for now in (await load_task(store, task), await end_task(store, task)):
             assert get_artifact_texts(now) == {"a": ["1", "2", "4", "7"], "b": ["5", "6", "8"]}
             assert [each.name for each in now.task.model.artifacts or []] == ["final", None]
@@ -154,7 +155,7 @@ class ContentRules(StoreCase):
             build_artifact("a", "3", name="final", metadata={"q": 2, "r": 3}, extensions=["urn:x"]),
         ]
         for n, chunk in enumerate(chunks):
-            await store.update_task(SCOPE, task.key, TaskChange(artifacts=[ArtifactWrite(chunk, append=n > 0)]))
+            await store.update_task(SCOPE, task.key, TaskChange(chunks=[write_artifact(chunk, append=n > 0)]))
         for now in (await load_task(store, task), await end_task(store, task)):
             (whole,) = now.task.model.artifacts or []
             assert (whole.name, whole.metadata, whole.extensions) == ("final", {"p": 1, "q": 2, "r": 3}, ["urn:x"])
@@ -184,6 +185,6 @@ class ContentRules(StoreCase):
 
 async def _create_with_content(store: Store, *, over: bool) -> StoredTask:
     task = await create_task(store, build_new_task())
-    await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "a")], artifacts=[replace_artifact("a", "1")]))
+    await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "a")], chunks=[replace_artifact("a", "1")]))
     await store.update_task(SCOPE, task.key, TaskChange(messages=[build_reply(task, "b")]))
     return await end_task(store, task) if over else task

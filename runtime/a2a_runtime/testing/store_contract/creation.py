@@ -93,7 +93,7 @@ class CreationRules(StoreCase):
     async def test_a_repeated_change_is_not_applied_again(self, store: Store) -> None:
         """A change with an idempotency key is applied once; its repetition is no error even after the end."""
         task = await create_task(store)
-        change = TaskChange(artifacts=[replace_artifact("a", "x")], idempotency_key=ONCE)
+        change = TaskChange(chunks=[replace_artifact("a", "x")], idempotency_key=ONCE)
         first = await store.update_task(SCOPE, task.key, change)
         await end_task(store, task)
         again = await store.update_task(SCOPE, task.key, change)

@@ -50,7 +50,7 @@ class ListRules(StoreCase):
         clock.advance(1)
         await store.update_task(SCOPE, one.key, TaskChange(state=State.WORKING))
         clock.advance(1)
-        await store.update_task(SCOPE, two.key, TaskChange(artifacts=[replace_artifact("a", "x")]))
+        await store.update_task(SCOPE, two.key, TaskChange(chunks=[replace_artifact("a", "x")]))
         page = await store.list_tasks(SCOPE, TaskQuery())
         assert [task.key for task in page.tasks] == [one.key, three.key, two.key]
         assert (page.total_size, page.next_page_token) == (3, "")
@@ -169,7 +169,7 @@ class ListRules(StoreCase):
     async def test_a_list_has_the_requested_detail(self, store: Store) -> None:
         """Artifacts on request, histories up to their length."""
         task = await create_task(store)
-        await store.update_task(SCOPE, task.key, TaskChange(artifacts=[replace_artifact("a", "x")], messages=[build_reply(task, "b")]))
+        await store.update_task(SCOPE, task.key, TaskChange(chunks=[replace_artifact("a", "x")], messages=[build_reply(task, "b")]))
         plain = (await store.list_tasks(SCOPE, TaskQuery())).tasks[0].task.model
         short = (await store.list_tasks(SCOPE, TaskQuery(history_length=1, include_artifacts=True))).tasks[0].task.model
         assert (plain.artifacts, len(plain.history or [])) == (None, 2)

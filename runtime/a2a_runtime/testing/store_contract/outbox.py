@@ -30,7 +30,7 @@ class OutboxRules(StoreCase):
         task = await create_task(store, build_new_task(push_config=build_config("a")))
         await store.put_push_config(SCOPE, task.wire_id, build_config("b"))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
-        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, artifacts=[append_artifact("r", "x")]))
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[append_artifact("r", "x")]))
         delivered = await _drain(store)
         assert delivered == {"a": [1, 2, 3, 4], "b": [2, 3, 4]}
 
@@ -174,7 +174,7 @@ class OutboxRules(StoreCase):
 
 
 async def _append_late(store: Store, task: StoredTask) -> None:
-    await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("r", "late")]))
+    await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("r", "late")]))
 
 
 async def _drain(store: Store) -> dict[str | None, list[int]]:

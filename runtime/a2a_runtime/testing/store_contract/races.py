@@ -86,7 +86,7 @@ class RaceRules(StoreCase):
             bad: dict[str, object] = {"n": object()}
             metadata = bad if n % 5 == 0 else {f"k{n}": n}
             async with turns:
-                return await store.update_task(SCOPE, task.key, TaskChange(artifacts=[append_artifact("a", str(n))], metadata=metadata))
+                return await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", str(n))], metadata=metadata))
 
         results = await asyncio.gather(*[append(n) for n in range(400)], return_exceptions=True)
         written = [each for each in results if not isinstance(each, BaseException)]
