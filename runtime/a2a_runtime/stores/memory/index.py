@@ -9,12 +9,13 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from heapq import merge
 from itertools import repeat
 from operator import attrgetter
 from secrets import randbits
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import INITIAL, State
@@ -34,8 +35,7 @@ KeptMessage: TypeAlias = tuple[int, bytes, str]
 """A message with its time and the skill of its task."""
 
 
-@dataclass(slots=True, eq=False)
-class MemoryTask:
+class MemoryTask(Struct, eq=False):
     """One task.
 
     ``position`` is the number of its last change of state among those of all tasks: negative if a newer task has its wire id, 0 if it was deleted.
