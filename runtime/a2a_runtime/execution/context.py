@@ -15,8 +15,9 @@ from functools import cached_property
 from math import inf
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, NoReturn, Self, TypeAlias, TypeVar, overload
+from typing import NoReturn, Self, TypeAlias, TypeVar, overload
 
+from msgspec import Struct
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
@@ -118,7 +119,7 @@ class Answer:
         return results.find_data(self.message.parts)
 
 
-class SkillView(NamedTuple):
+class SkillView(Struct, frozen=True):
     """Skill of a run, and the skills that its caller may not use: the handler reads nothing of theirs."""
 
     skill: str = ""
@@ -152,7 +153,7 @@ class ContextState:
             raise TypeError(f"ctx.state: {type(data).__qualname__} cannot be serialized as JSON: {error}") from error
         if not is_json_object(value):
             raise TypeError(f"ctx.state: {type(data).__qualname__} is no JSON object; update it with a mapping or a model")
-        await self._store.update_context(self._scope, self._context_id, value, *self._view)
+        await self._store.update_context(self._scope, self._context_id, value, self._view.skill, self._view.hidden_skills)
 
 
 _FULL_VIEW = SkillView()
@@ -165,6 +166,7 @@ class Context:
     """The request without its message: metadata, media types that the caller accepts, active extensions."""
     consumed: Usage | None = None
     """The sum of what a handler without a task has reported."""
+    is_cancelled = False
 
     def __init__(
         self, dependencies: RunDependencies, scope: TaskScope, caller: Caller, context_id: str, message: Message, view: SkillView = _FULL_VIEW
@@ -174,7 +176,6 @@ class Context:
         """The scope of the task. With it and the task id, ``Engine.send_message`` can answer a question from elsewhere."""
         self._loop = asyncio.get_running_loop()
         self.caller, self.context_id = caller, context_id
-        self.is_cancelled = False
         self._message = message
 
     @property
@@ -287,7 +288,7 @@ class TaskContext(Context):
         stored = claimed.stored
         super().__init__(dependencies, stored.scope, caller, stored.context_id, message, SkillView(stored.skill, stored.hidden_skills))
         self._task_id, self._deadline = stored.wire_id, deadline
-        self.attempt = claimed.attempt
+        self.attempt = stored.epoch
         self._writer = writer
         self._records = claimed.records
 

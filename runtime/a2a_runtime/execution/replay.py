@@ -85,6 +85,8 @@ class RequestInfo(Struct, frozen=True):
     @property
     def record(self) -> ReplayRecord | None:
         """The replay record of this request; ``None`` if it is empty."""
+        if self is EMPTY_REQUEST_INFO:
+            return None
         is_empty = not (self.metadata or self.accepted_output_modes or self.extensions or self.is_streaming or self.caller or self.origin)
         if self.metadata:  # handlers may change it, and later runs get what the client has sent
             return ReplayRecord(RecordKind.REQUEST, "", self.to_json())

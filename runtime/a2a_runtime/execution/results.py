@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 
 from pydantic import BaseModel, ValidationError
@@ -108,8 +107,10 @@ def to_artifact(value: object, *, is_lossy: bool = False) -> Artifact:
 def to_chunk(value: object, *, is_lossy: bool = False) -> Chunk:
     """Convert a value to a chunk of an artifact."""
     if type(value) is str:
-        with suppress(PydanticSerializationError):  # half a surrogate pair, which the model names
+        try:
             return Chunk(RESULT, _RESULT_FACTS, encode_text_part(value))
+        except PydanticSerializationError:
+            pass  # half a surrogate pair: the model names it
     return encode_chunk(to_artifact(value, is_lossy=is_lossy))
 
 

@@ -116,6 +116,10 @@ class TaskRun:
     began_at = 0.0
     end: State | str = "released"
     """State in which the run has left its task; or ``released``, ``suspended``, ``replaced``."""
+    stop_reason: StopReason | None = None
+    stop_requested_at = 0.0
+    _phase = RunPhase.STARTING
+    _job_started: asyncio.Future[None] | None = None
 
     def __init__(
         self, dependencies: RunDependencies, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message, begun: BegunCall | None = None
@@ -129,16 +133,16 @@ class TaskRun:
         if begun is None:
             self.writer = TaskWriter(dependencies, claimed.stored)
             self.context = TaskContext(dependencies, caller, claimed, self.writer, message, self.deadline)
-            self.context.request = info
+            if info is not EMPTY_REQUEST_INFO:
+                self.context.request = info
         else:
             self.writer, self.context = begun.writer, begun.context
-        self.context.can_ask, self.context.accepts_messages = skill.can_ask, skill.accepts_messages
-        self.stop_reason: StopReason | None = None
-        self.stop_requested_at = 0.0
-        self._phase = RunPhase.STARTING
+        if not skill.can_ask:
+            self.context.can_ask = False
+        if skill.accepts_messages:
+            self.context.accepts_messages = True
         self._can_release = dependencies.store.runs_again and skill.restartable
         self._records = claimed.records
-        self._job_started: asyncio.Future[None] | None = None
         reason = None if self.context.attempt == 1 else refuse_restart(skill, claimed, message)
         if claimed.stored.cancel_requested:
             self.request_stop(StopReason.CANCEL)

@@ -43,10 +43,21 @@ class TaskWriter:
     handler comes after the end.
     """
 
+    is_open = True
+    has_chunks = False
+    _is_revoked = False
+    _unconfirmed: TaskChange | None = None
+    """A change that the store may have committed without saying so: it was away, or the handler was canceled meanwhile."""
+    _turn_chunks = _turn_bytes = 0
+    """What the handler has written since it gave way."""
+    _chunks: ChunkQueue | None = None
+    _usage: Usage | None = None
+    """The sum that is not in the store yet."""
+    _stored_usage: Usage | None = None
+
     def __init__(self, dependencies: RunDependencies, stored: StoredTask) -> None:
         self.stored = stored
         self.is_working = stored.state is State.WORKING
-        self.is_open = True
         self.last_seq = stored.last_seq
         self._dependencies, self._store = dependencies, dependencies.store
         self._epoch = stored.epoch
@@ -54,16 +65,6 @@ class TaskWriter:
         self._replaced_artifacts: set[str] = set()
         self.complete_artifacts: set[str] = set()
         """Artifacts whose last chunk was yielded."""
-        self._is_revoked = False
-        self._unconfirmed: TaskChange | None = None
-        """A change that the store may have committed without saying so: it was away, or the handler was canceled meanwhile."""
-        self._turn_chunks = self._turn_bytes = 0
-        """What the handler has written since it gave way."""
-        self._chunks: ChunkQueue | None = None
-        self.has_chunks = False
-        self._usage: Usage | None = None
-        """The sum that is not in the store yet."""
-        self._stored_usage: Usage | None = None
 
     def add_usage(self, report: UsageReport) -> None:
         """Add what the run has consumed to the sum of the task; the next write stores it."""

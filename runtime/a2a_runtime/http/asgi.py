@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qsl
 
-from litestar.types import HTTPRequestEvent, HTTPScope, Receive, ReceiveMessage, Send
+from litestar.types import HTTPScope, Receive, ReceiveMessage, Send
 from litestar.utils.scope.state import CONNECTION_STATE_KEY, ScopeState
 from pydantic_core import from_json
 
@@ -105,36 +105,38 @@ class HttpRequest:
     """An HTTP request while it is processed.
 
     Version, extensions, cursor and idempotency key come from headers or, where the protocol allows it, from the query.
+    What most requests leave as it is stands in the class.
     """
+
+    dialect = ""
+    """Dialect of the response; empty until the request is parsed."""
+    profile: Profile | None = None
+    """Patch of 1.0 that the surface answers as."""
+    is_stream = False
+    """Set as soon as the operation is known to answer with a stream."""
+    call_id: CallId = NO_ID
+    awaits: Awaits | None = None
+    caller = ""
+    """Owner of the caller's tasks; empty until the gate has admitted the request."""
+    operation = ""
+    error: type[A2AError] | None = None
+    """What has gone wrong, for the metrics."""
+    has_started_response = False
+    has_slot = False
+    """Set while the request counts for the concurrency limit."""
+    version: str | None = None
+    extensions: tuple[str, ...] = ()
+    extensions_header = b""
+    """The header in which the client lists extensions; the response lists the active ones in the same header."""
+    last_event_id: str | None = None
+    idempotency_key: str | None = None
+    origin: Origin | None = None
+    """Where the request comes from, if it says so."""
 
     def __init__(self, scope: HTTPScope, receive: Receive, send: Send, binding: ProtocolBinding) -> None:
         self.scope, self.receive, self.send, self.binding = scope, receive, send, binding
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         self.interrupt = Interrupt()
-        self.dialect = ""
-        """Dialect of the response; empty until the request is parsed."""
-        self.profile: Profile | None = None
-        """Patch of 1.0 that the surface answers as."""
-        self.is_stream = False
-        """Set as soon as the operation is known to answer with a stream."""
-        self.call_id: CallId = NO_ID
-        self.awaits: Awaits | None = None
-        self.caller = ""
-        """Owner of the caller's tasks; empty until the gate has admitted the request."""
-        self.operation = ""
-        self.error: type[A2AError] | None = None
-        """What has gone wrong, for the metrics."""
-        self.has_started_response = False
-        self.has_slot = False
-        """Set while the request counts for the concurrency limit."""
-        self.version: str | None = None
-        self.extensions: tuple[str, ...] = ()
-        self.extensions_header = b""
-        """The header in which the client lists extensions; the response lists the active ones in the same header."""
-        self.last_event_id: str | None = None
-        self.idempotency_key: str | None = None
-        self.origin: Origin | None = None
-        """Where the request comes from, if it says so."""
         for header in _VERSION_HEADERS:
             if header in self.headers:
                 self.version = _parse_version(self.headers[header])
@@ -221,18 +223,19 @@ async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
             raise _build_size_error(max_bytes)
         return read
     request.awaits = Awaits.BODY
-    body, has_more = bytearray(), True
+    pieces, size, has_more = list[bytes](), 0, True
     while has_more:
         message = await request.receive()
         if message["type"] != "http.request":
             raise ClientDisconnectError
-        complete: HTTPRequestEvent = {"type": "http.request", "body": b"", "more_body": False, **message}  # servers may omit these keys
-        body += complete["body"]
-        has_more = complete["more_body"]
-        if len(body) > max_bytes or (has_more and _declares_more(request.headers, max_bytes)):
+        piece: bytes = message.get("body", b"")
+        has_more = message.get("more_body", False)
+        pieces.append(piece)
+        size += len(piece)
+        if size > max_bytes or (has_more and _declares_more(request.headers, max_bytes)):
             raise _build_size_error(max_bytes)
     request.awaits = None
-    return bytes(body)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _find_read_body(scope: HTTPScope) -> bytes | None:

@@ -259,7 +259,7 @@ class Dispatcher:
                 fix = explain_member(binding, name, is_call=request.binding is ProtocolBinding.JSONRPC)
                 log.warning("%s: %s: member %.50r of a request is ignored; %s", self.surface, binding.operation.name, name, fix)
 
-    def build_context(self, request: HttpRequest, caller: Caller, binding: AnyBinding) -> CallContext:
+    def build_context(self, request: HttpRequest, caller: Caller, binding: AnyBinding, body: bytes = b"") -> CallContext:
         """Build the context of a call; from here on errors are rendered in the dialect of its binding."""
         request.dialect, request.is_stream, request.operation = binding.dialect, binding.operation.streams, binding.operation.name
         if request_log.isEnabledFor(logging.DEBUG):
@@ -274,6 +274,7 @@ class Dispatcher:
             request.last_event_id,
             request.idempotency_key,
             base_url(request.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD and request.has_url else "",
+            body,
             origin=request.origin,
         )
 

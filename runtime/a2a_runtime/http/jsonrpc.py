@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import structs
 from pydantic import ValidationError
 from pydantic_core import from_json
 
@@ -104,10 +105,8 @@ class JsonRpcEndpoint(Endpoint):
         if others:
             index = await self._select_by_task(request, caller, call, (index, *others))
         binding = call.bindings[index]
-        context = self.dispatcher.build_context(request, caller, binding)
-        if binding.lenient_envelope:
-            context = context._replace(body=body)
-        else:
+        context = self.dispatcher.build_context(request, caller, binding, body if binding.lenient_envelope else b"")
+        if not binding.lenient_envelope:
             request.check_media_type(self._media_types)
         try:
             parsed = binding.parse(call.requests[binding.dialect])
@@ -116,7 +115,7 @@ class JsonRpcEndpoint(Endpoint):
         if binding.operation is LIST_TASKS:
             self.dispatcher.warn_of_ignored(request, caller, binding, _extract_params(body))
         if rewritten.form is not None:
-            binding, context = _answer_in_form(binding, rewritten.form), context._replace(srs_form=rewritten.form)
+            binding, context = _answer_in_form(binding, rewritten.form), structs.replace(context, srs_form=rewritten.form)
         prefix = b'{"jsonrpc":"2.0","id":%b,"result":' % call.call_id
         return await self.dispatcher.serve(request, Invocation(binding, parsed, context, prefix, b"}"))
 

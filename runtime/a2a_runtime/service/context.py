@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from a2a_contract.dialects import CANONICAL, RESERVED_TENANTS
@@ -43,8 +43,8 @@ class SrsForm:
     """Members of the result that 0.3 does not have."""
 
 
-class CallContext(NamedTuple):
-    """Caller, dialect, extensions and cursor of one operation. A plain tuple, because every request creates one."""
+class CallContext(Struct, frozen=True):
+    """Caller, dialect, extensions and cursor of one operation."""
 
     surface: Surface
     caller: Caller

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
+from msgspec.structs import replace
 from pydantic_core import from_json
 
 from a2a_contract.base import Encoded
@@ -50,7 +51,7 @@ class GenerationService(Service):
     async def send_message(self, request: SendMessageRequest, context: CallContext) -> Encoded[SendMessageResponse]:
         """Accept a message if the task is at the generation that it names, and return its task with the timeline."""
         configuration = request.configuration if isinstance(request.configuration, NumberedConfiguration) else NumberedConfiguration()
-        numbered = context._replace(generation=configuration.if_generation_match, has_generations=True)
+        numbered = replace(context, generation=configuration.if_generation_match, has_generations=True)
         response: JsonMembers = from_json((await super().send_message(request, numbered)).json)
         if not is_json_object(task := response.get("task")):
             return Encoded(SendMessageResponse, render(response))
@@ -61,7 +62,7 @@ class GenerationService(Service):
     async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
         """Accept a message as above, and yield its task and events with their generations."""
         configuration = request.configuration if isinstance(request.configuration, NumberedConfiguration) else NumberedConfiguration()
-        numbered = context._replace(generation=configuration.if_generation_match, has_generations=True)
+        numbered = replace(context, generation=configuration.if_generation_match, has_generations=True)
         events = self._number(super().send_streaming_message(request, numbered), context.task_scope(request.tenant), configuration.timeline_length)
         async with aclosing(events):
             async for event in events:
@@ -70,7 +71,7 @@ class GenerationService(Service):
     async def subscribe_to_task(self, request: SubscribeToTaskRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
         """Yield the task and its later events with their generations."""
         scope = context.task_scope(request.tenant)
-        events = self._number(super().subscribe_to_task(request, context._replace(has_generations=True)), scope, None, request.id)
+        events = self._number(super().subscribe_to_task(request, replace(context, has_generations=True)), scope, None, request.id)
         async with aclosing(events):
             async for event in events:
                 yield event

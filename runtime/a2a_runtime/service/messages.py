@@ -80,7 +80,7 @@ class MessageOperations(ServiceBase):
 
     async def _accept(self, command: SendCommand, context: CallContext, *, is_streaming: bool = False) -> AcceptedMessage | Message:
         if context.origin is not None:
-            command = command._replace(request_info=self._accept_origin(command.request_info, context.origin))
+            command = replace(command, request_info=self._accept_origin(command.request_info, context.origin))
         if command.push_config is not None:
             check_config(command.push_config, self._dependencies.check_url, _PUSH_CONFIG_PATH)
         message = command.message
@@ -125,7 +125,7 @@ class MessageOperations(ServiceBase):
             return command
         query = TaskQuery(message.context_id, State.INPUT_REQUIRED, page_size=1, history_length=0)
         page = await filter_readable(await self._store.list_tasks(command.scope, query), context)
-        return command._replace(message=message.model_copy(update={"task_id": page.tasks[0].wire_id})) if page.tasks else command
+        return replace(command, message=message.model_copy(update={"task_id": page.tasks[0].wire_id})) if page.tasks else command
 
     async def _accept_follow_up(self, command: SendCommand, wire_id: str, context: CallContext) -> AcceptedMessage:
         """Accept a message for an existing task. Its push configuration is stored first, so that the webhook gets every event of the message."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from a2a_contract.errors import (
     ContentTypeNotSupportedError,
@@ -36,8 +37,8 @@ _ANY = "*"
 _DEFAULT_CONFIGURATION = SendMessageConfiguration()
 
 
-class SendCommand(NamedTuple):
-    """A valid send request. A plain tuple, because every message creates one."""
+class SendCommand(Struct, frozen=True):
+    """A valid send request."""
 
     scope: TaskScope
     message: Message
@@ -140,9 +141,11 @@ def build_request_info(request: SendMessageRequest, context: CallContext) -> Req
     """Collect the members of a request that the handler can read beside the message."""
     modes = request.configuration.accepted_output_modes if request.configuration else None
     caller = context.caller.to_json()
-    if not (request.metadata or modes or context.extensions or caller):
+    metadata = request.metadata or {}
+    if SKILL_ID in metadata:
+        metadata = {name: value for name, value in metadata.items() if name != SKILL_ID}
+    if not (metadata or modes or context.extensions or caller):
         return EMPTY_REQUEST_INFO
-    metadata = {name: value for name, value in request.metadata.items() if name != SKILL_ID} if request.metadata else {}
     return RequestInfo(metadata, tuple(modes or ()), context.active_extensions if context.extensions else (), caller=caller)
 
 

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import (
@@ -76,7 +77,7 @@ class Client:
 
     def but(self, **changes: object) -> Client:
         """Talk in another way."""
-        return Client(self.service, self.call._replace(**changes))
+        return Client(self.service, replace(self.call, **changes))
 
     def request(self, *values: object, skill: str = "echo", **more: object) -> SendMessageRequest:
         """Make a request; members of the configuration and the message go by their names."""

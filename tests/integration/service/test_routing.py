@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from integration.service.conftest import Client, Serve
+from msgspec.structs import replace
 
 from a2a_contract.dialects import V0_3, V1_0
 from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError
@@ -40,7 +41,7 @@ def build_agent(*, default: bool = False) -> Agent:
 async def send_unnamed(client: Client, text: str = "Hi", **call: object) -> Task:
     """Send a message that names no skill."""
     request = client.request(text).model_copy(update={"metadata": None})
-    task = (await client.service.send_message(request, client.call._replace(**call))).model.task
+    task = (await client.service.send_message(request, replace(client.call, **call))).model.task
     assert task is not None
     return task
 
