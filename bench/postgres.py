@@ -18,7 +18,7 @@ from typing import Protocol
 
 import sqlalchemy as sa
 from asyncpg import Record
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from a2a_contract.lifecycle import INITIAL, State
@@ -113,7 +113,8 @@ class WithSqlAlchemy:
                 self._tables["a2a_tasks"].insert(), task | names | {"status": rows.status, "status_at": at, "metadata": rows.metadata}
             )
             await connection.execute(self._tables["a2a_messages"].insert(), names | {"task": key, "said_at": at, "body": rows.message})
-            await connection.execute(self._tables["a2a_events"].insert(), {"task": key, "seq": 1, "state": INITIAL, "body": rows.event})
+            created = fragments.encode_task_event(rows.encode_task())
+            await connection.execute(self._tables["a2a_events"].insert(), {"task": key, "seq": 1, "state": INITIAL, "body": created})
 
     async def _update(self, key: str, wire_id: str, change: TaskChange) -> None:
         at = self._clock.millis()
@@ -124,22 +125,19 @@ class WithSqlAlchemy:
             self._tables["a2a_tasks"]
             .update()
             .where(tasks.key == key, tasks.state.in_(list(changes.allowed_source_states(change) or ())))
-            .values(version=tasks.version + 1, last_seq=tasks.last_seq + len(rows.events), state=change.state, status=rows.status, status_at=at)
+            .values(version=tasks.version + 1, last_seq=tasks.last_seq + rows.event_count, state=change.state, status=rows.status, status_at=at)
             .values(is_active=not ends, ended_at=at if ends else None)
             .returning(tasks.version, tasks.last_seq)
         )
         async with self._engine.begin() as connection:
             version, last_seq = (await connection.execute(statement)).one()
-            first = last_seq - len(rows.events) + 1
             events = [
-                {"task": key, "seq": seq, "state": state or State.WORKING, "body": body} for seq, (body, state) in enumerate(rows.events, first)
+                {"task": key, "seq": each.seq, "state": each.state, "body": each.body}
+                for each in changes.number_events(rows.encode_events(), last_seq - rows.event_count, State.WORKING)
             ]
             await connection.execute(self._tables["a2a_events"].insert(), events)
             if rows.chunks:
-                chunks = [
-                    {"task": key, "place": version << 16, "artifact_id": row.artifact_id, "replaces": row.replaces, **row.chunk._asdict()}
-                    for row in rows.chunks
-                ]
+                chunks = [{"task": key, "place": version << 16, "replaces": row.replaces, **asdict(row.chunk)} for row in rows.chunks]
                 await connection.execute(self._tables["a2a_chunks"].insert(), chunks)
 
 

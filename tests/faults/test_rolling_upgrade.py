@@ -16,6 +16,7 @@ from a2a_runtime.clock import SystemClock
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, sql
+from a2a_runtime.stores.fragments import encode_task_event
 from a2a_runtime.stores.models import TaskChange, TaskQuery
 from a2a_runtime.stores.postgres import REQUIRED_VERSION, PostgresStore, schema, upgrade
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory
@@ -64,7 +65,7 @@ class OldWriter:
     async def _write_task(self, connection: asyncpg.Connection) -> str:
         rows = changes.build_new_rows(build_new_task(), _IDS.new(), _IDS, _CLOCK.millis())
         base = (UUID(rows.key), SCOPE.to_text(), rows.wire_id, "c-1", "echo", "1.0", INITIAL, rows.status, rows.created_millis, rows.metadata)
-        created = await connection.fetchrow(_OLD["create_task"], *base, "old", rows.message, rows.event, *(None,) * 11)
+        created = await connection.fetchrow(_OLD["create_task"], *base, "old", rows.message, encode_task_event(rows.encode_task()), *(None,) * 11)
         assert created["tasks"] == 1
         steps = [TaskChange(state=State.WORKING), TaskChange(chunks=(replace_artifact("log", "0"),))]
         steps += [TaskChange(chunks=(append_artifact("log", str(number)),)) for number in range(1, _CHUNKS)]
@@ -75,14 +76,14 @@ class OldWriter:
     async def _update(self, connection: asyncpg.Connection, rows: changes.NewTaskRows, change: TaskChange) -> None:
         at = _CLOCK.millis()
         new = changes.build_change_rows(change, rows.ids, at)
-        state = change.state
+        state, events = change.state, new.encode_events()
         updated = await connection.fetchrow(
             _OLD["update_task"],
             *(UUID(rows.key), SCOPE.to_text(), state, new.status, at, None, None, 1, state is State.COMPLETED),
             *(None if state is None else state is State.WORKING, False, None),
             *([each.artifact_id for each in new.chunks], [each.replaces for each in new.chunks]),
             *([each.chunk.facts for each in new.chunks], [each.chunk.parts for each in new.chunks]),
-            *(None, [body for body, _ in new.events], [each for _, each in new.events], *(None,) * 7),
+            *(None, [body for body, _ in events], [each for _, each in events], *(None,) * 7),
         )
         assert updated["version"] is not None
 

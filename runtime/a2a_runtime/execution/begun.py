@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from math import inf
 
+from a2a_contract.base import Encoded
 from a2a_contract.errors import InvalidAgentResponseError, UnavailableError
-from a2a_contract.v1_0 import Message
+from a2a_contract.v1_0 import Message, Task
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.dependencies import RunDependencies
@@ -31,7 +32,7 @@ from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.origin import current_origin, in_origin, limit_origin
 from a2a_runtime.stores.changes import build_first_version
-from a2a_runtime.stores.models import ClaimedRun, LoggedEvent, NewTask, StoredTask, TaskChange
+from a2a_runtime.stores.models import ClaimedRun, NewTask, StoredTask, TaskChange
 
 log = logging.getLogger(__name__)
 
@@ -66,10 +67,10 @@ class DeferredWriter(TaskWriter):
             self._created.set_exception(error)
             self._created.exception()  # there may be no write that waits for it
 
-    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> Sequence[LoggedEvent]:
+    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> None:
         if not self._created.done():
             await self.require_task()
-        return await super()._commit(change, by_handler=by_handler, unless_working=unless_working)
+        await super()._commit(change, by_handler=by_handler, unless_working=unless_working)
 
 
 class BegunHandler:
@@ -77,7 +78,7 @@ class BegunHandler:
 
     def __init__(self, dependencies: RunDependencies, skill: Skill, scope: TaskScope, new: NewTask, caller: Caller) -> None:
         self.wire_id = new.wire_id or dependencies.ids.new()
-        planned = build_first_version(scope, new, key="", wire_id=self.wire_id, task=b"{}", millis=dependencies.clock.millis())
+        planned = build_first_version(scope, new, "", self.wire_id, Encoded(Task, b"{}"), dependencies.clock.millis())
         self.skill, self.writer = skill, DeferredWriter(dependencies, planned)
         records = () if new.record is None else (new.record,)
         info = RequestInfo.from_records(records)

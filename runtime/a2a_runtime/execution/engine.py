@@ -66,11 +66,6 @@ Launch: TypeAlias = Callable[[CreateResult], None]
 """Runs the handler of a task that was created."""
 
 
-def to_snapshot_event(stored: StoredTask) -> LoggedEvent:
-    """Build the event of a whole task, with the number of the last event that is in it."""
-    return LoggedEvent(stored.last_seq, b'{"task":%b}' % stored.task.json, stored.state)
-
-
 def to_stream_response(event: LoggedEvent) -> Encoded[StreamResponse]:
     """Convert an event to its form on the wire, without parsing it."""
     return Encoded(StreamResponse, event.body)
@@ -188,7 +183,7 @@ class Engine:
                 stored = await self.load(stored.scope, stored.wire_id)
             else:
                 return
-        yield to_snapshot_event(stored)
+        yield stored.to_event()
         if stored.state not in until:
             async with aclosing(self.hub.follow(stored.key, stored.last_seq, until, with_messages=with_messages)) as events:
                 async for event in events:
@@ -247,7 +242,7 @@ class Engine:
     def _launch(self, skill: Skill, new: NewTask, caller: Caller, begun: BegunHandler | None, created: CreateResult) -> None:
         """Run a task that was created just now; one that comes while the engine closes is left to other processes."""
         if created.is_new and not self._is_closing and self.hub.notifier is not None:  # no reader here knows it yet
-            self.hub.publish(created.stored.key, created.events)
+            self.hub.notify_others((created.stored.key,))
         if created.is_new and not self._is_closing and new.deferral is None:
             call = None if begun is None else begun.attach(created.stored)
             self.runner.launch(skill, ClaimedRun(created.stored, () if new.record is None else (new.record,)), caller, new.message, call)
@@ -299,14 +294,14 @@ class Engine:
         result = await self._store.update_task(stored.scope, stored.key, change)
         if not result.is_new:
             return AcceptedMessage(stored, stored.last_seq, is_new=False)
-        self.hub.publish(stored.key, result.events)
+        self.hub.publish(stored.key, result)
         if is_active:
             self.runner.notify_message(stored.key)
-            return AcceptedMessage(stored, result.events[-1].seq)
+            return AcceptedMessage(stored, result.last_seq)
         if deferral is None:
             with suppress(StoreUnavailableError):  # the answer is recorded: the next orphan scan finds the task
                 await self.runner.resume(stored.key)
-        return AcceptedMessage(stored, result.events[-1].seq)
+        return AcceptedMessage(stored, result.last_seq)
 
     async def wait(self, key: str, cursor: int, until: frozenset[State] = SETTLED) -> LoggedEvent:
         """Wait for the first event after the cursor that brings the task into one of these states, or ends it."""

@@ -24,12 +24,13 @@ from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.execution.usage import UsageReport, add_usage, read_usage, to_metadata
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.stores.base import TaskStore
-from a2a_runtime.stores.models import Chunk, ChunkWrite, Deferral, LoggedEvent, ReplayRecord, StoredTask, TaskChange
+from a2a_runtime.stores.models import ChangeResult, Chunk, ChunkWrite, Deferral, LoggedEvent, ReplayRecord, StoredTask, TaskChange
 from a2a_runtime.streams.hub import EventHub
 
 log = logging.getLogger(__name__)
 
 _INITIAL_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.05, 2.0
+_UNKNOWN_VERSION = 0
 _MAX_TURN_CHUNKS, _MAX_TURN_BYTES = 64, 262_144
 """Chunks, and their bytes, after which a handler that never waits gives way to others; one that yields 20,000 would delay each of them by 0.2 s, one
 that yields 60 of a megabyte too (measured)."""
@@ -96,14 +97,13 @@ class TaskWriter:
         await self.mark_working()
         write = self._build_write(chunk, last_chunk=last_chunk)
         try:
-            events = await self._commit(TaskChange(chunks=(write,), epoch=self._epoch))
+            await self._commit(TaskChange(chunks=(write,), epoch=self._epoch))
         except StoreUnavailableError:
             if not write.append:
                 self._replaced_artifacts.discard(chunk.artifact_id)
             raise
         self._turn_chunks += 1
-        for event in events:
-            self._turn_bytes += len(event.body)
+        self._turn_bytes += len(chunk.facts) + len(chunk.parts)
         if self._turn_chunks >= _MAX_TURN_CHUNKS or self._turn_bytes >= _MAX_TURN_BYTES:
             self._turn_chunks = self._turn_bytes = 0
             await asyncio.sleep(0)
@@ -179,40 +179,36 @@ class TaskWriter:
         self._replaced_artifacts.add(chunk.artifact_id)
         return ChunkWrite(chunk, append, last_chunk)
 
-    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> Sequence[LoggedEvent]:
-        """Commit one change under the lock, with retries while the store is unavailable; then publish its events, and return them."""
-        events: Sequence[LoggedEvent] = ()
-        stored: StoredTask | None = None
+    async def _commit(self, change: TaskChange, *, by_handler: bool = True, unless_working: bool = False) -> None:
+        """Commit one change under the lock, with retries while the store is unavailable; then publish its events."""
         async with self._lock:
             if unless_working and self.is_working:
-                return ()
+                return
             if not self.is_open or (by_handler and self._is_revoked):
                 raise RunStopped
             if (usage := self._usage) is not None:
                 change = _add_metadata(change, to_metadata(usage))
-            is_sure = self._unconfirmed is None
-            if is_sure:
+            result: ChangeResult | None = None
+            if self._unconfirmed is None:
                 self._unconfirmed = change
                 try:
                     result = await self._store.update_task(self.stored.scope, self.stored.key, change)
-                    events, stored = result.events, result.stored
                 except StoreUnavailableError:
-                    is_sure = False
+                    pass
                 except (FencedError, TaskNotFoundError, TaskStateError) as error:
                     raise self._close(error) from error
-            if not is_sure:
-                events = await self._retry_commit(change, by_handler=by_handler)
+            if result is None:
+                result = await self._retry_commit(change, by_handler=by_handler)
             self._unconfirmed = None
             if usage is not None:
                 self._stored_usage, self._usage = usage, None if self._usage is usage else self._usage
             self.is_working = self.is_working or change.state is not None
             self.is_open = not (change.release_claim or change.state in TERMINAL)
-            if events:
-                self.last_seq = events[-1].seq
-                self._dependencies.hub.publish(self.stored.key, events, stored)
-            return events
+            if result.events:
+                self.last_seq = result.last_seq
+                self._dependencies.hub.publish(self.stored.key, result)
 
-    async def _retry_commit(self, change: TaskChange, *, by_handler: bool) -> Sequence[LoggedEvent]:
+    async def _retry_commit(self, change: TaskChange, *, by_handler: bool) -> ChangeResult:
         """Commit with retries and exponential backoff, an end for ever, unless the event log shows that the change was committed.
 
         One run at a time writes, so events after ``last_seq`` are its own, except messages of clients. They are those of the unconfirmed change. That
@@ -230,11 +226,12 @@ class TaskWriter:
                 if found:
                     earlier, self.last_seq = [*earlier, *found], found[-1].seq
                     if change == self._unconfirmed:
-                        return earlier
+                        return ChangeResult(_UNKNOWN_VERSION, found[-1].state, self.last_seq, earlier)
                     if self._unconfirmed is not None and change.chunks == self._unconfirmed.chunks:  # what the run has consumed is new
                         change = replace(change, chunks=())
                 self._unconfirmed = change
-                return (*earlier, *(await self._store.update_task(self.stored.scope, self.stored.key, change)).events)
+                result = await self._store.update_task(self.stored.scope, self.stored.key, change)
+                return replace(result, events=(*earlier, *result.events)) if earlier else result
             except StoreUnavailableError:
                 if clock.monotonic() >= deadline:
                     raise
@@ -260,5 +257,5 @@ async def cancel_suspended(store: TaskStore, hub: EventHub, stored: StoredTask) 
         result = await store.update_task(stored.scope, stored.key, TaskChange(state=State.CANCELED, expected_states=INTERRUPTED))
     except (TaskStateError, ConcurrencyError, TaskNotFoundError):
         return False
-    hub.publish(stored.key, result.events)
+    hub.publish(stored.key, result)
     return True

@@ -16,7 +16,7 @@ from a2a_contract.lifecycle import State
 from a2a_contract.operations import GET_TASK
 from a2a_contract.service import Event
 from a2a_contract.v1_0 import Message, SendMessageRequest, SendMessageResponse, StreamResponse
-from a2a_runtime.execution.engine import to_snapshot_event, to_stream_response
+from a2a_runtime.execution.engine import to_stream_response
 from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up, check_generation
 from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.lifecycle import INTERRUPTED, SETTLED
@@ -65,7 +65,7 @@ class MessageOperations(ServiceBase):
         state = stored.state
         try:
             is_srs = context.srs_form is not None
-            yield build_status_event(stored) if is_srs else Event(stored.last_seq, to_stream_response(to_snapshot_event(stored)))
+            yield build_status_event(stored) if is_srs else Event(stored.last_seq, to_stream_response(stored.to_event()))
             if state in SETTLED:
                 return
             following = self._engine.hub.follow(stored.key, stored.last_seq, SETTLED, with_messages=context.has_generations)

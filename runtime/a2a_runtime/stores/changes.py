@@ -8,6 +8,8 @@ them under the lock of the task's row and writes them. A store that checks the r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,7 +37,12 @@ from a2a_runtime.stores.models import (
 )
 
 _MAX_RECENT_TASKS = 1_000
-_FIRST_CHANGE_VERSION = 2
+FIRST_CHANGE_VERSION = 2
+"""Version of a task after its first change."""
+
+
+EncodedEvents: TypeAlias = Sequence[tuple[bytes, State | None]]
+"""Events of a change as JSON, each with its state; one without a state keeps that of the task."""
 
 
 class ChunkRow(Struct, frozen=True):
@@ -61,17 +68,19 @@ class NewTaskRows(Struct, frozen=True):
     status: bytes
     message: bytes
     metadata: bytes
-    task: bytes
-    event: bytes
     push_config: TaskPushNotificationConfig | None
+
+    def encode_task(self) -> bytes:
+        """Encode the task."""
+        return fragments.encode_task(self.ids, self.status, (), (self.message,), self.metadata)
 
     def build_result(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Build the task from these rows, without reading it back."""
-        stored = build_first_version(scope, new, key=self.key, wire_id=self.wire_id, task=self.task, millis=self.created_millis)
-        return CreateResult(stored, is_new=True, events=(LoggedEvent(1, self.event, INITIAL),))
+        task = Encoded(Task, self.encode_task)
+        return CreateResult(build_first_version(scope, new, self.key, self.wire_id, task, self.created_millis), is_new=True)
 
 
-def build_first_version(scope: TaskScope, new: NewTask, *, key: str, wire_id: str, task: bytes, millis: int) -> StoredTask:
+def build_first_version(scope: TaskScope, new: NewTask, key: str, wire_id: str, task: Encoded[Task], millis: int) -> StoredTask:
     """Build the task as it is when it is created."""
     return StoredTask(
         key=key,
@@ -87,24 +96,44 @@ def build_first_version(scope: TaskScope, new: NewTask, *, key: str, wire_id: st
         process=new.process,
         cancel_requested=False,
         status_at=millis,
-        task=Encoded(Task, task),
+        task=task,
         hidden_skills=tuple(new.hidden_skills),
     )
 
 
 class ChangeRows(Struct, frozen=True):
-    """The rows of a change. An event without a state keeps that of the task."""
+    """The rows of a change, and what its events are made of; ``writes`` has the chunks of the change, each with the artifact that it is alone."""
 
+    ids: bytes
+    change: TaskChange
     status: bytes | None
+    writes: Sequence[tuple[ChunkWrite, bytes]]
     chunks: Sequence[ChunkRow]
     messages: Sequence[bytes]
-    events: Sequence[tuple[bytes, State | None]]
 
-    def number_events(self, last_seq: int, previous_state: State) -> list[LoggedEvent]:
-        """Number the events after the last one of the task; none after its end."""
-        if previous_state in lifecycle.TERMINAL:
-            return []
-        return [LoggedEvent(seq, body, state or previous_state) for seq, (body, state) in enumerate(self.events, last_seq + 1)]
+    @property
+    def event_count(self) -> int:
+        """Number of the events."""
+        return len(self.writes) + (len(self.messages) if self.status is None else 1)
+
+    def encode_events(self) -> EncodedEvents:
+        """Encode the events."""
+        events: list[tuple[bytes, State | None]] = [
+            (fragments.encode_artifact_event(self.ids, body, append=write.append, last_chunk=write.last_chunk), None) for write, body in self.writes
+        ]
+        if self.status is not None:
+            metadata = None if self.change.event_metadata is None else fragments.encode_object(self.change.event_metadata)
+            events.append((fragments.encode_status_event(self.ids, self.status, metadata), self.change.state))
+        else:
+            events += [(fragments.encode_message_event(message), None) for message in self.messages]
+        return events
+
+
+def number_events(events: EncodedEvents, last_seq: int, previous_state: State) -> list[LoggedEvent]:
+    """Number the events of a change after the last one of the task; none after its end."""
+    if previous_state in lifecycle.TERMINAL:
+        return []
+    return [LoggedEvent(seq, body, state or previous_state) for seq, (body, state) in enumerate(events, last_seq + 1)]
 
 
 def allowed_source_states(change: TaskChange) -> frozenset[State] | None:
@@ -165,32 +194,23 @@ def build_new_rows(new: NewTask, key: str, generator: IdGenerator, at: int) -> N
     status = fragments.encode_status(INITIAL, at, None)
     message = fragments.encode_message(new.message, ids)
     metadata = fragments.encode_object(new.metadata) if new.metadata else fragments.EMPTY_OBJECT
-    task = fragments.encode_task(ids.joined, status, (), (message,), metadata)
     push_config = new.push_config and bind_config(new.push_config, wire_id, generator)
-    return NewTaskRows(key, wire_id, at, ids.joined, status, message, metadata, task, fragments.encode_task_event(task), push_config)
+    return NewTaskRows(key, wire_id, at, ids.joined, status, message, metadata, push_config)
 
 
 def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
     """Build the rows of a change; ``ids`` are those of the task, joined."""
     writes = change.chunks if change.is_batch or len(change.chunks) < 2 else _merge_writes(change.chunks)  # noqa: PLR2004 - nothing to merge
-    chunks: list[ChunkRow] = []
-    events: list[tuple[bytes, State | None]] = []
-    for write in writes:
-        body = fragments.encode_artifact((write.chunk,))
-        chunks.append(ChunkRow(write.chunk, not write.append, body))
-        events.append((fragments.encode_artifact_event(ids, body, append=write.append, last_chunk=write.last_chunk), None))
+    encoded = [(write, fragments.encode_artifact((write.chunk,))) for write in writes]
+    chunks = [ChunkRow(write.chunk, not write.append, body) for write, body in encoded]
     if change.is_batch:
         chunks = _join_by_artifact(chunks)
     status = None
     if change.state is not None:
         message = None if change.status_message is None else change.status_message.to_json()
         status = fragments.encode_status(change.state, at, message)
-        metadata = None if change.event_metadata is None else fragments.encode_object(change.event_metadata)
-        events.append((fragments.encode_status_event(ids, status, metadata), change.state))
     messages = [message.to_json() for message in change.messages] if change.messages else ()
-    if messages and change.state is None:
-        events += [(fragments.encode_message_event(message), None) for message in messages]
-    return ChangeRows(status, chunks, messages, events)
+    return ChangeRows(ids, change, status, encoded, chunks, messages)
 
 
 def _join_by_artifact(rows: Sequence[ChunkRow]) -> list[ChunkRow]:
@@ -239,22 +259,21 @@ class RecentTasks:
             del self._tasks[next(iter(self._tasks))]
         self._tasks[stored.key] = stored, rows
 
-    def attach_task(self, key: str, result: ChangeResult, change: TaskChange, rows: ChangeRows, at: int) -> ChangeResult:
+    def attach_task(self, key: str, result: ChangeResult, rows: ChangeRows, at: int) -> ChangeResult:
         """Attach the task to the result of its first change, if that change ends the run."""
-        recent = self._tasks.pop(key, None)
-        if recent is None or result.version != _FIRST_CHANGE_VERSION or not result.events or lifecycle.is_active(result.state) or change.metadata:
+        recent, change = self._tasks.pop(key, None), rows.change
+        if recent is None or result.version != FIRST_CHANGE_VERSION or not result.events or lifecycle.is_active(result.state) or change.metadata:
             return result
         stored, new_rows = recent
-        last = result.events[-1]
         history = (new_rows.message, *rows.messages)
         artifacts = [row.artifact for row in rows.chunks]
-        task = fragments.encode_task(new_rows.ids, rows.status or new_rows.status, artifacts, history, new_rows.metadata)
+        task = partial(fragments.encode_task, new_rows.ids, rows.status or new_rows.status, artifacts, history, new_rows.metadata)
         ended = replace(
             stored,
-            state=last.state,
-            version=_FIRST_CHANGE_VERSION,
-            last_seq=last.seq,
-            process=None if change.release_claim or lifecycle.is_terminal(last.state) else stored.process,
+            state=result.state,
+            version=FIRST_CHANGE_VERSION,
+            last_seq=result.last_seq,
+            process=None if change.release_claim or lifecycle.is_terminal(result.state) else stored.process,
             status_at=at,
             task=Encoded(Task, task),
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from typing import overload
 
 from msgspec import Struct, field
 
@@ -154,15 +155,45 @@ class LoggedEvent(Struct, frozen=True):
         return self.body.startswith(MESSAGE_EVENT)
 
 
-class ChangeResult(Struct, frozen=True):
-    """Outcome of a change: the new version and state of the task, and the appended events, which readers in this process need not load.
+class LateEvents(Sequence[LoggedEvent]):
+    """Events that are encoded when the first of them is read, and never none: most tasks in memory end without a reader."""
 
-    Not ``is_new`` if the change had been applied before under its idempotency key; then nothing was written.
+    __slots__ = ("_encode", "_events")
+
+    def __init__(self, encode: Callable[[], Sequence[LoggedEvent]]) -> None:
+        self._encode = encode
+        self._events: Sequence[LoggedEvent] | None = None
+
+    def _read(self) -> Sequence[LoggedEvent]:
+        if self._events is None:
+            self._events = self._encode()
+        return self._events
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    @overload
+    def __getitem__(self, index: int) -> LoggedEvent: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[LoggedEvent]: ...
+    def __getitem__(self, index: int | slice) -> LoggedEvent | Sequence[LoggedEvent]:
+        return self._read()[index]
+
+
+class ChangeResult(Struct, frozen=True):
+    """Outcome of a change: the new version and state of the task, the number of its last event, and the appended events.
+
+    Readers in this process need not load the events. Not ``is_new`` if the change had been applied before under its idempotency key; then nothing was
+    written.
     """
 
     version: int
     state: State
-    events: Sequence[LoggedEvent]
+    last_seq: int
+    events: Sequence[LoggedEvent] = ()
     is_new: bool = True
     stored: StoredTask | None = None  # the task after it, if the store knew that without reading
 
@@ -191,6 +222,10 @@ class StoredTask(Struct, frozen=True):
         """The time of its status."""
         return to_datetime(self.status_at)
 
+    def to_event(self) -> LoggedEvent:
+        """Build the event of the whole task, with the number of the last event that is in it."""
+        return LoggedEvent(self.last_seq, b'{"task":%b}' % self.task.json, self.state)
+
 
 class TaskHead(Struct, frozen=True):
     """The columns of a task that decide whether a change is allowed. ``process`` is set while its latest run is under way."""
@@ -207,7 +242,11 @@ class CreateResult(Struct, frozen=True):
 
     stored: StoredTask
     is_new: bool
-    events: Sequence[LoggedEvent] = ()
+
+    @property
+    def events(self) -> Sequence[LoggedEvent]:
+        """The first event of a new task."""
+        return (self.stored.to_event(),) if self.is_new else ()
 
 
 class TaskPage(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Event hub: the readers of tasks in one process, with one event buffer for each task that has a reader.
 
-    writer ── commit ──► hub.publish(key, events) ──► notifier.notify((key,)) ── ─ ► other processes: hub.on_notification(keys)
+    writer ── commit ──► hub.publish(key, result) ──► notifier.notify((key,)) ── ─ ► other processes: hub.on_notification(keys)
     reader ── hub.follow(key, cursor) ◄── event buffer, or the event log when the cursor is older
     waiter ── hub.wait_for_run(key) ◄── the event with which the run here leaves its task: no buffer, no log
 
@@ -19,7 +19,7 @@ from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import EventLog
-from a2a_runtime.stores.models import LoggedEvent, StoredTask
+from a2a_runtime.stores.models import ChangeResult, LoggedEvent, StoredTask
 from a2a_runtime.streams.notifier import NotificationListener, Notifier, TeeNotifier
 
 PAGE_EVENTS = 256
@@ -130,17 +130,14 @@ class EventHub:
         """Notify a listener in this process of every commit from now on."""
         self.notifier = TeeNotifier(listener, self.notifier)
 
-    def publish(self, key: str, events: Sequence[LoggedEvent], stored: StoredTask | None = None) -> None:
-        """Hand events that this process has committed to the readers of their task, here and in other processes.
-
-        ``stored`` is the task after them, if the store knew that without reading.
-        """
+    def publish(self, key: str, result: ChangeResult) -> None:
+        """Hand the events of a change that this process has committed to the readers of its task, here and in other processes."""
         waiter = self._waiters.get(key)
-        if waiter is not None and events and events[-1].state in SETTLED and not waiter.done():
-            waiter.set_result((stored,))
+        if waiter is not None and result.state in SETTLED and not waiter.done():
+            waiter.set_result((result.stored,))
         buffer = self._buffers.get(key)
         if buffer is not None:
-            buffer.append(events)
+            buffer.append(result.events)
         if self.notifier is not None:
             self.notifier.notify((key,))
 

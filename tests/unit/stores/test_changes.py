@@ -95,7 +95,7 @@ def test_writes_to_one_artifact_become_one() -> None:
         build_write("b", "5", append=True, description="B"),
     ]
     rows = changes.build_change_rows(TaskChange(chunks=writes), IDS, 0)
-    updates = [StreamResponse.model_validate_json(body).artifact_update for body, _ in rows.events]
+    updates = [StreamResponse.model_validate_json(body).artifact_update for body, _ in rows.encode_events()]
     assert [(row.artifact_id, row.replaces) for row in rows.chunks] == [("a", False), ("b", True)]
     assert [(each.append, each.last_chunk, [part.text for part in each.artifact.parts]) for each in updates if each] == [
         (True, True, ["1", "3"]),
@@ -110,5 +110,7 @@ def test_writes_to_one_artifact_become_one() -> None:
 def test_events_are_numbered_and_only_the_last_ends_the_task() -> None:
     """Artifacts come before the state, with the state before."""
     rows = changes.build_change_rows(TaskChange(state=State.COMPLETED, chunks=[build_write("a", "1", append=False)]), IDS, 0)
-    assert [(event.seq, event.state) for event in rows.number_events(7, State.WORKING)] == [(8, State.WORKING), (9, State.COMPLETED)]
-    assert rows.number_events(7, State.COMPLETED) == []
+    events = rows.encode_events()
+    assert [(event.seq, event.state) for event in changes.number_events(events, 7, State.WORKING)] == [(8, State.WORKING), (9, State.COMPLETED)]
+    assert changes.number_events(events, 7, State.COMPLETED) == []
+    assert rows.event_count == len(events)

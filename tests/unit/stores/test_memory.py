@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import cycle
 
 import pytest
 
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
 from a2a_runtime.errors import EventsGoneError, StoreFullError
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.memory.index import MemoryTask, Timeline
-from a2a_runtime.stores.models import TaskChange, TaskQuery
+from a2a_runtime.stores.models import ChunkWrite, StoredTask, TaskChange, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,
     append_artifact,
+    build_artifact,
     build_message,
     build_new_task,
     create_task,
@@ -24,6 +26,7 @@ from a2a_runtime.testing.store_contract.case import (
     get_artifact_texts,
     load_task,
     replace_artifact,
+    write_artifact,
 )
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +41,16 @@ def anyio_backend() -> str:
 def small_store(clock: FakeClock | None = None) -> MemoryStore:
     """Create a store for three tasks and one finished log."""
     return MemoryStore(StoreOptions(clock=clock or FakeClock(), max_tasks=3, max_finished_logs=1))
+
+
+def build_result(text: str, artifact_id: str = "result") -> ChunkWrite:
+    """Build the result of a handler that ends at once."""
+    return write_artifact(build_artifact(artifact_id, text), last_chunk=True)
+
+
+def _has_log(store: MemoryStore, stored: StoredTask) -> bool:
+    task = store._index.tasks[stored.key]
+    return task.has_plain_log or task.events is not None
 
 
 async def test_a_full_store_deletes_the_task_that_ended_first() -> None:
@@ -69,11 +82,13 @@ async def test_a_task_is_read_the_same_after_its_log_is_dropped() -> None:
     """Also one whose status has a message, and one that is changed later; the ids need escapes."""
     store = small_store()
     task = await create_task(store, build_new_task(context_id='a "c\u00e9"'))
-    said = await create_task(store, build_new_task())
+    said, last = await create_task(store), await create_task(store)
+    for each in (task, said, last):
+        await store.update_task(SCOPE, each.key, TaskChange(state=State.WORKING))
     await end_task(store, task)
     await store.update_task(SCOPE, said.key, TaskChange(state=State.COMPLETED, status_message=build_message("done")))
     before = [(await load_task(store, each)).task.json for each in (task, said)]
-    await end_task(store, await create_task(store))
+    await end_task(store, last)
     with pytest.raises(EventsGoneError):
         await store.read_events(said.key, 0)
     assert [(await load_task(store, each)).task.json for each in (task, said)] == before
@@ -164,8 +179,9 @@ async def test_finished_logs_are_limited_by_their_bytes() -> None:
     tasks = [await create_task(store, build_new_task(text="x" * size)) for size in (20_000, 20_000, 20_000, 90_000)]
     has_log: list[list[bool]] = []
     for task in tasks:
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
         await end_task(store, task)
-        has_log.append([store._index.tasks[each.key].events is not None for each in tasks])
+        has_log.append([_has_log(store, each) for each in tasks])
     assert has_log == [[True] * 4, [True] * 4, [False, True, True, True], [False, False, False, True]]
     assert [len((await load_task(store, each)).task.json) > 20_000 for each in tasks] == [True] * 4
     await store.delete_scope(SCOPE)
@@ -176,13 +192,40 @@ async def test_finished_logs_are_limited() -> None:
     """A late reader gets ``EventsGoneError``, unless it has read all events."""
     store = small_store()
     first, second = await create_task(store), await create_task(store)
+    for task in (first, second):
+        await store.update_task(SCOPE, task.key, TaskChange(state=State.WORKING))
     await end_task(store, first)
-    assert len(await store.read_events(first.key, 0)) == 2
+    assert len(await store.read_events(first.key, 0)) == 3
     await end_task(store, second)
     with pytest.raises(EventsGoneError):
         await store.read_events(first.key, 1)
-    assert list(await store.read_events(first.key, 2)) == []
-    assert len(await store.read_events(second.key, 0)) == 2
+    assert list(await store.read_events(first.key, 3)) == []
+    assert len(await store.read_events(second.key, 0)) == 3
+
+
+@pytest.mark.parametrize("status_message", [None, build_message("bye", "m-2")], ids=["without a message", "with a message"])
+@pytest.mark.parametrize(
+    "chunks", [(), (build_result("done"),), (build_result("a"), build_result("b", "other"))], ids=["nothing", "a result", "two results"]
+)
+async def test_the_log_of_a_task_that_ends_at_once_is_encoded_from_it(chunks: Sequence[ChunkWrite], status_message: Message | None) -> None:
+    """The same events as those of a log that was kept, at any age of the task and from any cursor; a later change leaves them as they were."""
+    clock = FakeClock()
+    store, keeping = small_store(clock), small_store(clock)
+    for each in (store, keeping):
+        await create_task(each, build_new_task(context_id='c "1"', wire_id="t-1"))
+    key, kept_key = next(iter(store._index.tasks)), next(iter(keeping._index.tasks))
+    keeping._index.tasks[kept_key].list_log()
+    clock.advance(2.5)
+    change = TaskChange(state=State.COMPLETED, status_message=status_message, messages=[build_message("said", "m-3")], chunks=chunks)
+    written, kept = await store.update_task(SCOPE, key, change), await keeping.update_task(SCOPE, kept_key, change)
+    assert not store._index.tasks[key].events
+    assert list(written.events) == list(kept.events)
+    for _ in range(2):
+        for cursor in range(written.last_seq + 1):
+            assert await store.read_events(key, cursor) == await keeping.read_events(kept_key, cursor)
+        assert (await store.load_task(SCOPE, "t-1")).task.json == (await keeping.load_task(SCOPE, "t-1")).task.json
+        for each, of_each in ((store, key), (keeping, kept_key)):
+            await each.update_task(SCOPE, of_each, TaskChange(chunks=[replace_artifact("late", "x")], metadata={"late": True}))
 
 
 async def test_a_packed_task_can_be_changed() -> None:

@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from heapq import merge
 from itertools import repeat
 from operator import attrgetter
@@ -42,8 +43,11 @@ class MemoryTask(Struct, eq=False):
 
     The artifacts of a living task are lists of chunks, which are cheap to append to. Small ones are joined meanwhile: joining 20,000 at the end would
     stop the event loop for 8 ms (measured). When the task ends they are packed into one byte string each: tuples of plain values, which the garbage
-    collector soon stops to track. With its log go the ids and the status as JSON, which are written again when the task is read: that takes a
-    microsecond, and they took a quarter of a kilobyte.
+    collector soon stops to track.
+
+    Most tasks end with their first change. Their log says nothing that the task does not: it is encoded when somebody reads it (``encode_log``), and
+    until then neither joined nor held. Other logs are lists of events, of which only the newest are kept after the end (``TaskIndex``). With a log go
+    the ids and the status as JSON, which are encoded again when the task is read: that takes a microsecond, and they took a quarter of a kilobyte.
     """
 
     scope: TaskScope
@@ -58,7 +62,8 @@ class MemoryTask(Struct, eq=False):
     status: bytes
     metadata: bytes
     history: tuple[bytes, ...]
-    events: list[LoggedEvent] | None  # None: no longer kept
+    events: list[LoggedEvent] | None = None  # None: see has_plain_log, or no longer kept
+    has_plain_log: bool = True  # its first and only change, if there was one, has ended it
     created_at: int = 0  # the time of its first message too
     later_times: tuple[int, ...] = ()  # of its other messages
     state: State = INITIAL
@@ -108,14 +113,39 @@ class MemoryTask(Struct, eq=False):
             self.artifacts = packed
         return packed
 
+    def list_log(self) -> None:
+        """Keep the log as events from now on."""
+        self.events, self.has_plain_log = self.encode_log(), False
+        self.log_bytes = self.content_bytes
+
+    def encode_log(self) -> list[LoggedEvent]:
+        """Encode a plain log."""
+        ids = self.ids or self.encode_ids()
+        status = fragments.encode_status(INITIAL, self.created_at, None)
+        task = fragments.encode_task(ids, status, (), self.history[:1], self.metadata)
+        events = [LoggedEvent(1, fragments.encode_task_event(task), INITIAL)]
+        if self.state is not INITIAL:
+            bodies = [fragments.encode_artifact_event(ids, body, append=False, last_chunk=True) for body in self.pack_artifacts()]
+            events += [LoggedEvent(seq, body, INITIAL) for seq, body in enumerate(bodies, 2)]
+            events.append(LoggedEvent(self.last_seq, fragments.encode_status_event(ids, self.encode_status(), None), self.state))
+        return events
+
+    def encode_end(self) -> Sequence[LoggedEvent]:
+        """Encode the events of a plain log after the first one."""
+        return self.encode_log()[1:]
+
     def drop_log(self) -> None:
-        """Drop the events, and what can be written again."""
+        """Drop the events, and what can be encoded again."""
         self.events, self.log_bytes, self.ids = None, 0, b""
         if fragments.is_plain_status(self.state, self.status):
             self.status = b""
 
+    def encode_status(self) -> bytes:
+        """Return the status, encoded again if it was dropped."""
+        return self.status or fragments.encode_status(self.state, self.status_at, None)
+
     def encode_ids(self) -> bytes:
-        """Write the ids again, as they stand in the task and its events."""
+        """Encode the ids again, as they stand in the task and its events."""
         return fragments.encode_ids(self.wire_id, self.context_id).joined
 
     def iter_messages(self) -> Iterable[KeptMessage]:
@@ -124,14 +154,13 @@ class MemoryTask(Struct, eq=False):
 
     def clear(self) -> None:
         """Release the content."""
-        self.history, self.artifacts, self.events = (), (), None
+        self.history, self.artifacts, self.events, self.has_plain_log = (), (), None, False
 
     def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Return the task as it is now."""
         history = self.history if history_length is None else self.history[max(0, len(self.history) - history_length) :]
-        status = self.status or fragments.encode_status(self.state, self.status_at, None)
         artifacts = self.pack_artifacts() if include_artifacts else ()
-        task = fragments.encode_task(self.ids or self.encode_ids(), status, artifacts, history, self.metadata)
+        task = partial(fragments.encode_task, self.ids or self.encode_ids(), self.encode_status(), artifacts, history, self.metadata)
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,
@@ -303,10 +332,13 @@ class TaskIndex:
             self.active.pop(task.key, None)
         if state in lifecycle.TERMINAL:
             self._append_ended(task)
-            self._logs.append((task, task.log_bytes))
-            self._logs_bytes += task.log_bytes
-            while len(self._logs) > self._max_finished_logs or (self._logs_bytes > self._max_finished_log_bytes and len(self._logs) > 1):
-                self._drop_oldest_log()
+
+    def keep_log(self, task: MemoryTask) -> None:
+        """Keep the log of a task that has ended, and drop those of others that ended before it."""
+        self._logs.append((task, task.log_bytes))
+        self._logs_bytes += task.log_bytes
+        while len(self._logs) > self._max_finished_logs or (self._logs_bytes > self._max_finished_log_bytes and len(self._logs) > 1):
+            self._drop_oldest_log()
 
     def _drop_oldest_log(self) -> None:
         task, size_bytes = self._logs.popleft()

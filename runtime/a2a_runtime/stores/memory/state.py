@@ -92,10 +92,8 @@ class MemoryBase:
         self._idempotency_keys_by_task.setdefault(task.key, []).append(name)
 
     def _enqueue_events(self, task: MemoryTask, events: Sequence[LoggedEvent]) -> None:
-        if not events:  # a queue in `_pending_queues` is never empty
-            return
         for config_id, queue in self._push_queues.get(task.key, {}).items():
-            if queue.failure is not None:
+            if queue.failure is not None or not events:  # a queue in `_pending_queues` is never empty
                 continue
             for event in events:
                 self._last_delivery_id += 1

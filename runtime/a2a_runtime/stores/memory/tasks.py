@@ -17,17 +17,33 @@ from a2a_runtime.errors import EventsGoneError, StoreFullError
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.memory.state import MemoryBase
-from a2a_runtime.stores.models import ChangeResult, CreateResult, LoggedEvent, NewTask, StoredTask, TaskChange, TaskHead, TaskPage, TaskQuery
+from a2a_runtime.stores.models import (
+    ChangeResult,
+    CreateResult,
+    LateEvents,
+    LoggedEvent,
+    NewTask,
+    StoredTask,
+    TaskChange,
+    TaskHead,
+    TaskPage,
+    TaskQuery,
+)
 
 
 class PlannedChange(Struct, frozen=True):
     """A change that was checked, with what it writes."""
 
     task: MemoryTask
-    change: TaskChange
     rows: changes.ChangeRows
+    events: Sequence[LoggedEvent] | None  # None: the log stays plain
     metadata: bytes  # of the task, after the change
     at: int
+
+    @property
+    def event_count(self) -> int:
+        """Number of the events that the change appends."""
+        return self.rows.event_count if self.events is None else len(self.events)
 
 
 class MemoryTasks(MemoryBase):
@@ -57,12 +73,11 @@ class MemoryTasks(MemoryBase):
             metadata=rows.metadata,
             history=(rows.message,),
             created_at=at,
-            events=[*created.events],
-            hidden_skills=tuple(new.hidden_skills),
+            hidden_skills=created.stored.hidden_skills,
         )
         self._index.add(task, at)
-        task.content_bytes = task.log_bytes = size_bytes = len(rows.task)
-        self._index.size_bytes += 2 * size_bytes
+        task.content_bytes = size_bytes = len(rows.ids) + len(rows.status) + len(rows.message) + len(rows.metadata)
+        self._index.size_bytes += size_bytes
         if new.idempotency_key is not None:
             self._add_idempotency_key(task, new.idempotency_key)
         if new.record is not None:
@@ -95,55 +110,69 @@ class MemoryTasks(MemoryBase):
         if task is None or task.scope != scope:
             raise TaskNotFoundError
         if change.idempotency_key is not None and self._find_idempotent_task(scope, change.idempotency_key) is not None:
-            return ChangeResult(task.version, task.state, (), is_new=False)
+            return ChangeResult(task.version, task.state, task.last_seq, is_new=False)
         changes.check_change(TaskHead(task.state, task.version, task.epoch, task.process, task.status_at), change)
         at = self._index.now_millis()
         rows = changes.build_change_rows(change, task.ids or task.encode_ids(), at)
         metadata = fragments.merge_object(task.metadata, change.metadata) if change.metadata else task.metadata
-        return PlannedChange(task, change, rows, metadata, at)
+        events = None if _is_plain_end(task, change) else changes.number_events(rows.encode_events(), task.last_seq, task.state)
+        return PlannedChange(task, rows, events, metadata, at)
 
     def _apply_change(self, planned: PlannedChange) -> ChangeResult:
         """Write the rows; nothing may fail from here on."""
-        task, change, rows, at = planned.task, planned.change, planned.rows, planned.at
-        events = rows.number_events(task.last_seq, task.state)
-        task.status = rows.status or task.status
-        task.metadata = planned.metadata
-        self._write_content(task, change, rows)
+        task, rows, at, change = planned.task, planned.rows, planned.at, planned.rows.change
+        self._write_content(planned)
         if rows.messages:
             task.history += tuple(rows.messages)
             task.later_times += (at,) * len(rows.messages)
         task.version += 1
-        task.last_seq += len(events)
-        if task.events is not None:
-            task.events += events
+        task.last_seq += planned.event_count
         if change.release_claim:
             task.process = None
         if change.state is not None:
             self._index.change_state(task, change.state, at)
-        if task.state in lifecycle.TERMINAL:
-            task.pack_artifacts()
-            task.process = None
-            if self._records:
-                self._records.pop(task.key, None)
-        elif change.records:
+        stored = self._end(task) if change.state in lifecycle.TERMINAL else None
+        if change.records and task.state not in lifecycle.TERMINAL:
             self._records.setdefault(task.key, {}).update({(record.kind, record.key): record for record in change.records})
         if change.idempotency_key is not None:
             self._add_idempotency_key(task, change.idempotency_key)
+        events = LateEvents(task.encode_end) if planned.events is None else planned.events
         if self._push_queues:
             self._enqueue_events(task, events)
-        return ChangeResult(task.version, task.state, tuple(events))
+        return ChangeResult(task.version, task.state, task.last_seq, events, stored=stored)
 
-    def _write_content(self, task: MemoryTask, change: TaskChange, rows: changes.ChangeRows) -> None:
-        """Write the chunks, and count the bytes of the change."""
+    def _end(self, task: MemoryTask) -> StoredTask:
+        """Release what a task does not need after its end, and return it."""
+        task.process = None
+        stored = task.to_stored_task()
+        if task.has_plain_log:
+            task.drop_log()
+        else:
+            self._index.keep_log(task)
+        if self._records:
+            self._records.pop(task.key, None)
+        return stored
+
+    def _write_content(self, planned: PlannedChange) -> None:
+        """Write status, metadata, chunks and log, and count the bytes of the change."""
+        task, rows = planned.task, planned.rows
         before = task.content_bytes + task.log_bytes
+        if task.has_plain_log and planned.events is not None:
+            task.list_log()
+            if task.state in lifecycle.TERMINAL:
+                self._index.keep_log(task)
+        task.status = rows.status or task.status
+        task.metadata = planned.metadata
         for chunk in rows.chunks:
             task.write_chunk(chunk)
         if rows.messages:
             task.content_bytes += sum(map(len, rows.messages))
-        if change.status_message is not None:
-            task.log_bytes += len(rows.status or b"")
         if task.events is None:
             task.log_bytes = 0
+        else:
+            task.events += planned.events or ()
+            if rows.change.status_message is not None:
+                task.log_bytes += len(rows.status or b"")
         self._index.size_bytes += task.content_bytes + task.log_bytes - before
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
@@ -196,10 +225,11 @@ class MemoryTasks(MemoryBase):
         task = self._index.tasks.get(key)
         if task is None:
             raise TaskNotFoundError
-        kept_after = task.last_seq if task.events is None else task.first_seq - 1
+        events = task.encode_log() if task.has_plain_log else task.events
+        kept_after = task.last_seq if events is None else task.first_seq - 1
         if after < kept_after:
             raise EventsGoneError
-        return () if task.events is None else tuple(task.events[after - kept_after : after - kept_after + limit])
+        return () if events is None else tuple(events[after - kept_after : after - kept_after + limit])
 
     def _check_wire_id(self, scope: TaskScope, wire_id: str, at: int) -> None:
         """Raise ``TaskIdInUseError`` if a task has the id that is active or ended recently."""
@@ -235,3 +265,13 @@ class MemoryTasks(MemoryBase):
         error = StoreFullError(f"MemoryStore: {what} unfinished or have pending deliveries; {fix}")
         self._outages.on_failure(error)
         return error
+
+
+def _is_plain_end(task: MemoryTask, change: TaskChange) -> bool:
+    """Return whether a change is the first one of a task and its end, and its events say nothing that the task does not."""
+    if change.state not in lifecycle.TERMINAL or task.version >= changes.FIRST_CHANGE_VERSION or not task.has_plain_log:
+        return False
+    for write in change.chunks:
+        if write.append or not write.last_chunk:
+            return False
+    return not (change.metadata or change.event_metadata or change.is_batch)

@@ -45,7 +45,7 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusa
         rows.metadata,
         new.process,
         rows.message,
-        rows.event,
+        fragments.encode_task_event(rows.encode_task()),
         reusable_since,
         *_to_idempotency_arguments(new.idempotency_key),
         *((None, None) if push is None else (push.id, push.to_json())),
@@ -55,8 +55,9 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusa
     )
 
 
-def to_update_arguments(key: UUID, scope: str, change: TaskChange, rows: ChangeRows, *, at: int, metadata: bytes | None) -> Arguments:
+def to_update_arguments(key: UUID, scope: str, rows: ChangeRows, events: changes.EncodedEvents, *, at: int, metadata: bytes | None) -> Arguments:
     """Arrange the arguments of the statement ``update_task``."""
+    change = rows.change
     states = changes.allowed_source_states(change)
     state, deferral = change.state, change.deferral
     return (
@@ -74,7 +75,7 @@ def to_update_arguments(key: UUID, scope: str, change: TaskChange, rows: ChangeR
         metadata,
         *_to_columns(4, [(row.chunk.artifact_id, row.replaces, row.chunk.facts, row.chunk.parts) for row in rows.chunks]),
         rows.messages or None,
-        *_to_columns(2, rows.events),
+        *_to_columns(2, events),
         *_to_columns(4, [(record.kind, record.key, record.fingerprint, record.body) for record in change.records]),
         *_to_idempotency_arguments(change.idempotency_key),
         None if state is None else _ACTIVE_STATES,
@@ -148,23 +149,25 @@ class PostgresTasks(PostgresBase):
         at = self._clock.millis()
         for _ in range(_MAX_ATTEMPTS):
             planned = changes.build_change_rows(change, names.ids, at)
-            row = await self._send_change(parse_key(key), names, change, planned, at)
+            events = planned.encode_events()
+            row = await self._send_change(parse_key(key), names, planned, events, at)
             if row is not None:
                 before, last_seq = State(row["state_before"]), row["last_seq"]
-                events = [] if row["had_ended"] else planned.number_events(last_seq - len(planned.events), before)
-                return self._recent_tasks.attach_task(key, ChangeResult(row["version"], State(row["state"]), tuple(events)), change, planned, at)
+                numbered = [] if row["had_ended"] else changes.number_events(events, last_seq - len(events), before)
+                return self._recent_tasks.attach_task(key, ChangeResult(row["version"], State(row["state"]), last_seq, numbered), planned, at)
             if change.idempotency_key is not None and (known := await self._find_idempotent_task(scope, change.idempotency_key)) is not None:
-                return ChangeResult(known["version"], State(known["state"]), (), is_new=False)
+                return ChangeResult(known["version"], State(known["state"]), known["last_seq"], is_new=False)
             head = await self._load_head(scope, key)
             changes.check_change(head, change)
             at = max(self._clock.millis(), head.status_at)
         raise ConcurrencyError(f"The task was changed {_MAX_ATTEMPTS} times by other requests at the same time; try again")
 
-    async def _send_change(self, key: UUID, names: TaskNames, change: TaskChange, planned: ChangeRows, at: int) -> asyncpg.Record | None:
+    async def _send_change(self, key: UUID, names: TaskNames, planned: ChangeRows, events: changes.EncodedEvents, at: int) -> asyncpg.Record | None:
         """Send a change; ``None`` if it was not applied."""
+        change = planned.change
         try:
             if not change.metadata:
-                values = to_update_arguments(key, names.scope, change, planned, at=at, metadata=None)
+                values = to_update_arguments(key, names.scope, planned, events, at=at, metadata=None)
                 if change.deferral is not None:  # seldom enough for a round trip of its own
                     return _row_if_changed(await self._pool.fetchrow(SQL["update_deferred_task"], *values))
                 return _row_if_changed(await self._updates.fetchrow(*values))
@@ -172,7 +175,7 @@ class PostgresTasks(PostgresBase):
                 before = await connection.fetchval(SQL["lock_metadata"], key, names.scope)
                 if before is None:
                     return None
-                values = to_update_arguments(key, names.scope, change, planned, at=at, metadata=fragments.merge_object(before, change.metadata))
+                values = to_update_arguments(key, names.scope, planned, events, at=at, metadata=fragments.merge_object(before, change.metadata))
                 return _row_if_changed(await connection.fetchrow(SQL["update_task" if change.deferral is None else "update_deferred_task"], *values))
         except asyncpg.UniqueViolationError:
             return None  # a concurrent change has inserted the same idempotency key, or the job of the task

@@ -62,7 +62,7 @@ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))
 SELECT count(*) FROM a2a_tasks WHERE scope = $1 AND is_latest AND state = ANY ($2::text[])
 
 -- name: find_promise
-SELECT t.key, t.wire_id, t.version, t.state, p.request_hash
+SELECT t.key, t.wire_id, t.version, t.state, t.last_seq, p.request_hash
 FROM a2a_promises p JOIN a2a_tasks t ON t.key = p.task
 WHERE p.scope = $1 AND p.context_id = $2 AND p.promise_key = $3
 

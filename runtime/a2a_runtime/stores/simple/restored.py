@@ -39,6 +39,7 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
         created_at=facts.created,
         later_times=(facts.created,) * (len(task.history or ()) - 1),
         events=[],
+        has_plain_log=False,
         state=state,
         version=progress.version,
         last_seq=progress.last_seq,

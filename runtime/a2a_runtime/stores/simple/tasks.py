@@ -148,7 +148,7 @@ class SimpleTasks(MemoryStore):
 
     async def _write(self, planned: PlannedChange) -> int | None:
         """Write a change to the storage, unless it only concerns this process."""
-        task, change = planned.task, planned.change
+        task, change = planned.task, planned.rows.change
         metadata = {**(change.metadata or {}), **(reserved.encode_key(task.scope, change.idempotency_key) if change.idempotency_key else {})}
         for record in change.records:
             metadata |= reserved.encode_record(record)
@@ -156,7 +156,7 @@ class SimpleTasks(MemoryStore):
             metadata |= reserved.clear_records(self._records.get(task.key, {}).values())
         if not (metadata or change.state or change.chunks or change.messages):
             return None
-        metadata |= reserved.encode_progress(task.version + 1, task.last_seq + len(planned.rows.number_events(task.last_seq, task.state)), task.epoch)
+        metadata |= reserved.encode_progress(task.version + 1, task.last_seq + planned.event_count, task.epoch)
         codec, message = self._codec, change.status_message
         version: int = await self._call(
             "update_task",

@@ -43,7 +43,7 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdG
     hidden = fragments.encode_names(new.hidden_skills)
     db.execute(SQL["add_task"], {**row, **run, "status": rows.status, "metadata": rows.metadata, "hidden_skills": hidden})
     db.execute(SQL["add_message"], (key, 1, 0, now, rows.message))
-    db.execute(SQL["add_event"], (key, 1, INITIAL, rows.event))
+    db.execute(SQL["add_event"], (key, 1, INITIAL, fragments.encode_task_event(rows.encode_task())))
     if new.idempotency_key is not None:
         _insert_idempotency_key(db, scope, new.idempotency_key, key)
     if new.record is not None:
@@ -61,12 +61,13 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
         raise TaskNotFoundError
     head = fragments.to_task_head(task)
     if change.idempotency_key is not None and _find_idempotent_task(db, scope, change.idempotency_key) is not None:
-        return ChangeResult(head.version, head.state, (), is_new=False)
+        return ChangeResult(head.version, head.state, task["last_seq"], is_new=False)
     changes.check_change(head, change)
     at = max(options.clock.millis(), head.status_at)
     rows = changes.build_change_rows(change, fragments.encode_ids(task["wire_id"], task["context_id"]).joined, at)
-    events = rows.number_events(task["last_seq"], head.state)
-    _update_task(db, task, change, rows.status, at, task["last_seq"] + len(events))
+    events = changes.number_events(rows.encode_events(), task["last_seq"], head.state)
+    last_seq = task["last_seq"] + len(events)
+    _update_task(db, task, change, rows.status, at, last_seq)
     if change.state is not None and change.state is not head.state:
         moved = ((change.state, 1), (head.state, -1))
         db.executemany(SQL["add_to_total"], [(scope.to_text(), state, number) for state, number in moved if not lifecycle.is_active(state)])
@@ -76,7 +77,7 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
         _insert_idempotency_key(db, scope, change.idempotency_key, key)
     if task["has_pushes"]:
         db.executemany(SQL["post_event"], [(event.seq, key) for event in events])
-    return ChangeResult(head.version + 1, change.state or head.state, tuple(events))
+    return ChangeResult(head.version + 1, change.state or head.state, last_seq, events)
 
 
 def _update_task(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, status: bytes | None, at: int, last_seq: int) -> None:
