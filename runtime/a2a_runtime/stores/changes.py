@@ -118,13 +118,13 @@ class ChangeRows(Struct, frozen=True):
 
     def encode_events(self) -> EncodedEvents:
         """Encode the events."""
-        events: list[tuple[bytes, State | None]] = [
-            (fragments.encode_artifact_event(self.ids, body, append=write.append, last_chunk=write.last_chunk), None) for write, body in self.writes
-        ]
+        events: list[tuple[bytes, State | None]] = []
+        for write, body in self.writes:
+            events.append((fragments.encode_artifact_event(self.ids, body, append=write.append, last_chunk=write.last_chunk), None))
         if self.status is not None:
             metadata = None if self.change.event_metadata is None else fragments.encode_object(self.change.event_metadata)
             events.append((fragments.encode_status_event(self.ids, self.status, metadata), self.change.state))
-        else:
+        elif self.messages:
             events += [(fragments.encode_message_event(message), None) for message in self.messages]
         return events
 
@@ -201,8 +201,12 @@ def build_new_rows(new: NewTask, key: str, generator: IdGenerator, at: int) -> N
 def build_change_rows(change: TaskChange, ids: bytes, at: int) -> ChangeRows:
     """Build the rows of a change; ``ids`` are those of the task, joined."""
     writes = change.chunks if change.is_batch or len(change.chunks) < 2 else _merge_writes(change.chunks)  # noqa: PLR2004 - nothing to merge
-    encoded = [(write, fragments.encode_artifact((write.chunk,))) for write in writes]
-    chunks = [ChunkRow(write.chunk, not write.append, body) for write, body in encoded]
+    encoded: list[tuple[ChunkWrite, bytes]] = []
+    chunks: list[ChunkRow] = []
+    for write in writes:
+        body = fragments.encode_artifact((write.chunk,))
+        encoded.append((write, body))
+        chunks.append(ChunkRow(write.chunk, not write.append, body))
     if change.is_batch:
         chunks = _join_by_artifact(chunks)
     status = None
