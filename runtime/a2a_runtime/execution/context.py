@@ -174,7 +174,6 @@ class Context:
         self._dependencies, self._view = dependencies, view
         self.scope = scope
         """The scope of the task. With it and the task id, ``Engine.send_message`` can answer a question from elsewhere."""
-        self._loop = asyncio.get_running_loop()
         self.caller, self.context_id = caller, context_id
         self._message = message
 
@@ -269,7 +268,7 @@ class Context:
     def block_on(self, coroutine: Coroutine[object, object, T]) -> T:
         """Run a coroutine from the thread of a plain function and wait for it."""
         try:
-            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._dependencies.hub.loop)
         except RuntimeError as error:  # the event loop is closed: the handler was abandoned
             coroutine.close()
             raise RunStopped from error

@@ -115,6 +115,7 @@ class Engine:
 
     async def open(self) -> None:
         """Open the store, listen to notifications and resume the tasks of dead processes."""
+        self.hub.loop = asyncio.get_running_loop()
         async with AsyncExitStack() as undo:
             await self._store.open()
             undo.push_async_callback(self._store.close)

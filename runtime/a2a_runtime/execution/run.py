@@ -147,7 +147,7 @@ class TaskRun:
         if claimed.stored.cancel_requested:
             self.request_stop(StopReason.CANCEL)
         running = self._run(reason) if dependencies.tracing is None else dependencies.tracing.trace_run(self, self._run(reason))
-        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(running)
+        self.task: asyncio.Task[None] = dependencies.hub.loop.create_task(running)
 
     @property
     def tasks(self) -> tuple[asyncio.Task[Any], ...]:

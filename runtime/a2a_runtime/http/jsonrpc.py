@@ -10,7 +10,7 @@ A call without an id is answered with ``"id": null``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -101,10 +101,8 @@ class JsonRpcEndpoint(Endpoint):
         request.call_id = call.call_id
         if rewritten.errors:
             raise InvalidParamsError(fields=rewritten.errors)
-        index, *others = self.dispatcher.supported_dialects.select_bindings(version, call.bindings)
-        if others:
-            index = await self._select_by_task(request, caller, call, (index, *others))
-        binding = call.bindings[index]
+        indexes = self.dispatcher.supported_dialects.select_bindings(version, call.bindings)
+        binding = call.bindings[indexes[0] if len(indexes) == 1 else await self._select_by_task(request, caller, call, indexes)]
         context = self.dispatcher.build_context(request, caller, binding, body if binding.lenient_envelope else b"")
         if not binding.lenient_envelope:
             request.check_media_type(self._media_types)
@@ -135,7 +133,7 @@ class JsonRpcEndpoint(Endpoint):
         check_json(body)
         return caller, rewrite_call(body)
 
-    async def _select_by_task(self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: tuple[int, ...]) -> int:
+    async def _select_by_task(self, request: HttpRequest, caller: Caller, call: ParsedCall, indexes: Sequence[int]) -> int:
         """Select the dialect in which the task of a call was created; that of the mesh, if there is one, for an unknown task."""
         binding = call.bindings[indexes[0]]
         context = self.dispatcher.build_context(request, caller, binding)

@@ -99,7 +99,7 @@ class MessageOperations(ServiceBase):
         new = NewTask(
             message.context_id or self._ids.new(),
             message,
-            skill.id,
+            skill.skill.id,
             context.dialect,
             idempotency_key=command.idempotency_key,
             process=self._engine.runner.process,

@@ -117,6 +117,9 @@ class EventBuffer:
 class EventHub:
     """Lets any number of readers follow tasks. Without a notifier no other process has readers."""
 
+    loop: asyncio.AbstractEventLoop
+    """The event loop of its engine, kept because asking for the running one is a system call; set when the engine opens."""
+
     def __init__(self, log: EventLog, notifier: Notifier | None = None, settings: Settings = _SETTINGS, poll_interval_seconds: float = 1.0) -> None:
         self._log, self.notifier, self._buffer_events = log, notifier, settings.stream_buffer_events
         self._poll_interval_seconds, self._retry_timeout_seconds = poll_interval_seconds, settings.store_retry_timeout
@@ -187,7 +190,7 @@ class EventHub:
         """
         if key in self._waiters:
             return None
-        waiter: asyncio.Future[Settled | None] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[Settled | None] = self.loop.create_future()
         self._waiters[key] = waiter
         if self._timer is None:
             self._start_timer()
