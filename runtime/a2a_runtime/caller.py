@@ -37,7 +37,7 @@ class TaskScope(NamedTuple):
     """Scope in which a task exists; requests in any other scope do not find it.
 
     ``surface`` is the key of a surface, ``tenant`` the customer of the call, ``owner`` the caller or their team. Anonymous callers are one owner.
-    A plain tuple: every operation looks something up by it.
+    A plain tuple: every operation looks something up by it. Recent ones are kept (``build_scope``), because every request needs one.
     """
 
     surface: str = ""
@@ -52,6 +52,9 @@ class TaskScope(NamedTuple):
     def from_text(cls, text: str) -> TaskScope:
         """Parse the result of ``to_text``."""
         return _parse_scope(text)
+
+
+build_scope = lru_cache(maxsize=1024)(TaskScope)
 
 
 @lru_cache(maxsize=1024)
@@ -134,7 +137,7 @@ class Caller:
 
     def task_scope(self, surface: str) -> TaskScope:
         """Build the scope of the caller's tasks on a surface."""
-        return TaskScope(surface, self.tenant, self.owner)
+        return build_scope(surface, self.tenant, self.owner)
 
 
 def _is_json(value: object) -> bool:

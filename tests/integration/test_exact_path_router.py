@@ -29,10 +29,20 @@ PATHS = [
     "/agent/.well-known/agent-card.json",
     "/agent/.well-known/agent-card.json/",
     "/agent/tasks",
+    "/agent/tasks/none",
+    "/agent/message:send",
+    "/agent/v1/card",
+    "/agent/acme/tasks",
     "/agent/nothing",
     "/nothing",
 ]
-EXACT = ["/agent", "/agent/.well-known/agent-card.json", "/agent/.well-known/agent.json"]
+CARDS = ["/agent/.well-known/agent-card.json", "/agent/.well-known/agent.json"]
+EXACT = [
+    "/agent",
+    *CARDS,
+    *(f"/agent/{path}" for path in ("extendedAgentCard", "message:send", "message:stream", "tasks")),
+    *(f"/agent/v1/{path}" for path in ("card", "message:send", "message:stream", "tasks")),
+]
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "GetTask", "params": {"id": "none"}}
 ORIGIN = "https://page.example"
 KEY = "only for this test"
@@ -156,7 +166,7 @@ ADDED: dict[str, Callable[[Calls], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("path", [*EXACT, "/agent/tasks", "/agent/message:send"])
+@pytest.mark.parametrize("path", [*EXACT, "/agent/tasks/none"])
 @pytest.mark.parametrize("added", ADDED)
 def test_whatever_a_host_adds_runs_for_each_route(added: str, path: str) -> None:
     """A request to a route of ours calls it, as one to a route of the host does."""
@@ -197,7 +207,7 @@ def test_public_cards_keep_the_shortcut_beside_guards() -> None:
     mounted = Surface(build_test_agent(), "/agent", gate=OpenGate(), public_card=True, routes=RouteOptions(guards=[Calls().guard]))
     app, plugin = host(mounted)
     with TestClient(app):
-        assert sorted(plugin.exact_paths) == sorted(EXACT[1:])
+        assert sorted(plugin.exact_paths) == CARDS
 
 
 @pytest.mark.parametrize(

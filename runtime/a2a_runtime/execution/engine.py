@@ -210,13 +210,14 @@ class Engine:
             new = replace(new, process=None, deferral=deferral)
         elif new.process is None:
             new = replace(new, process=self.runner.process)
-        launch = partial(self._launch, skill, new, caller, begun)
         if self._store.is_durable:
-            created = asyncio.get_running_loop().create_future()
+            created = self.hub.loop.create_future()
+            launch = partial(self._launch, skill, new, caller, begun)
             self._background.start(self._create(scope, new, launch, created, begun))
             result: CreateResult = await created
         else:
-            launch(result := await self._store.create_task(scope, new))
+            result = await self._store.create_task(scope, new)
+            self._launch(skill, new, caller, begun, result)
         if result.is_new and self._is_closing and deferral is None:
             raise UnavailableError
         return AcceptedMessage(result.stored, result.stored.last_seq, is_new=result.is_new)

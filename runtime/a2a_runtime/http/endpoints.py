@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from itertools import chain
 
 from litestar.types import ASGIApp
 
@@ -16,8 +17,9 @@ from a2a_contract.controllers.mount import AgentController
 from a2a_contract.dialects import VERSION
 from a2a_contract.errors import MethodNotFoundError
 from a2a_contract.http import CardRoute, Route
+from a2a_contract.paths import PATHS
 from a2a_contract.routes.cards import CARDS
-from a2a_contract.srs_forms import PATHS
+from a2a_contract.srs_forms import PATHS as SRS_PATHS
 from a2a_runtime.cards.cache import CardCache, CardDocument, PublicUrls
 from a2a_runtime.http.asgi import Header, HttpRequest, base_url, send_allowed_methods, send_empty_response, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint
@@ -51,9 +53,15 @@ class SurfaceEndpoints:
 
     def by_exact_path(self) -> Mapping[str, ASGIApp]:
         """Map the paths without parameters whose endpoints respond to every HTTP method and to WebSockets."""
-        path = self.dispatcher.surface.path
-        srs = {path + each: SrsCardEndpoint(self.dispatcher) for each in PATHS} if self.dispatcher.surface.srs_forms else {}
-        return {path or "/": self.jsonrpc, **{path + card: endpoint for card, endpoint in self._card_endpoints.items()}, **srs}
+        surface = self.dispatcher.surface
+        endpoints: dict[str, ASGIApp] = {surface.path or "/": self.jsonrpc}
+        endpoints |= {surface.path + card: endpoint for card, endpoint in self._card_endpoints.items()}
+        for route in chain.from_iterable(PATHS.get(dialect, ()) for dialect in surface.dialects):
+            if "{" not in route.path:
+                endpoints[surface.path + route.path] = self.http(route)
+        if surface.srs_forms:
+            endpoints |= {surface.path + each: SrsCardEndpoint(self.dispatcher) for each in SRS_PATHS}
+        return endpoints
 
 
 def get_dispatcher(controller: AgentController) -> Dispatcher:

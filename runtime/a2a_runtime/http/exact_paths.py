@@ -1,4 +1,4 @@
-"""Shortcut past the router to the JSON-RPC endpoints and the cards of surfaces.
+"""Shortcut past the router to the endpoints of surfaces whose paths have no parameters.
 
 Litestar looks a path up, copies the scope, keeps a state for it and prepares to turn exceptions into responses. These endpoints use none of that,
 and it was an eighth of the cost of a message in the process. A request takes the shortcut only where nothing of a host would run on the other way.

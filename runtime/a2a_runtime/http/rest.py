@@ -29,6 +29,7 @@ SKILL_PATHS: Mapping[str, tuple[str, ...]] = {SKILL_CALL: ("POST", "OPTIONS"), S
 """The paths of skills below a surface, and the methods of each."""
 
 SRS_METHODS = ("GET", "HEAD", "OPTIONS")
+_NO_PARAMETERS: Mapping[str, str] = {}  # of a path that is called past the router
 _METHODS_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
 
@@ -80,7 +81,7 @@ class RestEndpoint(Endpoint):
         version = request.version
         route, request.dialect = self._routes.get(version, self._route), self._dialects.get(version, self._dialect)
         scope, dispatcher = request.scope, self.dispatcher
-        method, parameters = scope["method"], tuple(scope["path_params"].values())
+        method, parameters = scope["method"], tuple(scope.get("path_params", _NO_PARAMETERS).values())
         match = _match_head(route, parameters) if method == "HEAD" else route.match(method, parameters)
         if match is None:
             return await send_allowed_methods(request, allowed_methods(route, parameters))

@@ -13,7 +13,7 @@ from a2a_contract.dialects import CANONICAL, RESERVED_TENANTS
 from a2a_contract.errors import InvalidParamsError, PermissionDeniedError
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import TaskPushNotificationConfig
-from a2a_runtime.caller import Caller, TaskScope
+from a2a_runtime.caller import Caller, TaskScope, build_scope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
 from a2a_runtime.execution.replay import RequestInfo
@@ -100,8 +100,8 @@ class CallContext(Struct, frozen=True):
                 raise PermissionDeniedError("The caller does not belong to this tenant")
             if tenant in RESERVED_TENANTS:
                 raise InvalidParamsError(fields=(("tenant", "is reserved and cannot name a tenant"),))
-            return TaskScope(self.surface.storage_key, tenant, caller.owner)
-        return TaskScope(self.surface.storage_key, caller.tenant, caller.owner)
+            return build_scope(self.surface.storage_key, tenant, caller.owner)
+        return build_scope(self.surface.storage_key, caller.tenant, caller.owner)
 
 
 def allow_any_url(_url: str) -> None:
