@@ -71,8 +71,8 @@ FINALS = [
 @pytest.mark.parametrize(("state", "in_0_3", "in_mesh"), FINALS, ids=[state for state, *_ in FINALS])
 def test_the_last_event_is_marked(state: str, in_0_3: bool, in_mesh: bool) -> None:  # noqa: FBT001 - values of the protocol
     """A stream of 0.3 also ends at a suspended task; one of the tasks/* dialect only with the task."""
-    assert to_v0_3.write_task_status_update_event(status_event(state))["final"] is in_0_3
-    assert to_mesh.write_task_status_update_event(status_event(state))["final"] is in_mesh
+    assert to_v0_3.write_task_status_update_event(status_event(state).to_dict())["final"] is in_0_3
+    assert to_mesh.write_task_status_update_event(status_event(state).to_dict())["final"] is in_mesh
 
 
 def test_a_request_without_anything_is_a_request() -> None:
@@ -98,7 +98,7 @@ def test_why_a_task_is_canceled_is_metadata() -> None:
 def test_data_stay_data() -> None:
     """Data are written as data, in artifacts in their order; the service makes one text of a result before."""
     artifacts = [{"artifactId": "a", "parts": [{"data": {"n": 1}}]}, {"artifactId": "b", "name": "B", "parts": [{"data": None}]}]
-    written = to_mesh.write_task(task("TASK_STATE_COMPLETED", artifacts=artifacts))
+    written = to_mesh.write_task(task("TASK_STATE_COMPLETED", artifacts=artifacts).to_dict())
     assert written["artifacts"] == [
         {"name": "a", "parts": [{"type": "data", "data": {"n": 1}}], "index": 0},
         {"name": "B", "parts": [{"type": "data", "data": {"value": None}, "metadata": {"data_part_compat": True}}], "index": 1},
@@ -107,14 +107,14 @@ def test_data_stay_data() -> None:
 
 def test_a_snapshot_is_the_news_of_a_state() -> None:
     """A task on a stream of the tasks/* dialect, which has no snapshots, is written as its status."""
-    written = to_mesh.write_stream_response_as_stream_event(v1_0.StreamResponse(task=task("TASK_STATE_FAILED")))
+    written = to_mesh.write_stream_response_as_stream_event(v1_0.StreamResponse(task=task("TASK_STATE_FAILED")).to_dict())
     assert (written["id"], written["final"]) == ("t", True)
 
 
 def test_a_response_without_a_task_is_refused() -> None:
     """The tasks/* dialect has tasks only; any other response is an error."""
     with pytest.raises(UntranslatableError, match="mesh"):
-        to_mesh.write_send_message_response_as_task(v1_0.SendMessageResponse(message=v1_0.Message.model_validate(USER)))
+        to_mesh.write_send_message_response_as_task(v1_0.SendMessageResponse(message=v1_0.Message.model_validate(USER)).to_dict())
 
 
 PARTS: Mapping[str, tuple[dict[str, object], dict[str, object]]] = {
@@ -131,7 +131,7 @@ PARTS: Mapping[str, tuple[dict[str, object], dict[str, object]]] = {
 def test_parts_of_0_3_name_their_kind(ours: dict[str, object], theirs: dict[str, object]) -> None:
     """Every kind of content has one form in 0.3, and is the same again when it is read."""
     part = v1_0.Part.model_validate_json(json.dumps(ours))
-    assert to_v0_3.write_part(part) == theirs
+    assert to_v0_3.write_part(part.to_dict()) == theirs
     message = v0_3.Message.model_validate_json(json.dumps({"kind": "message", "messageId": "m", "role": "user", "parts": [theirs]}))
     assert to_v0_3.read_message(message).parts == [part]
 

@@ -59,7 +59,8 @@ class Translated:
         function: Callable[[object], object] = getattr(
             importlib.import_module(f"a2a_contract.translate.{self.dialect}"), function_name(self.pair, self.direction)
         )
-        return plain(function(adapter(*self.source).validate_json(json.dumps(document))))
+        model = adapter(*self.source).validate_json(json.dumps(document))
+        return plain(function(model if self.direction is Direction.READ else plain(model)))
 
     def dropped(self, document: object) -> list[Difference]:
         """Translate a document and back, and list what is no longer there."""

@@ -181,7 +181,7 @@ def _emit_encode_request(contract: Contract, dialect: str, way: CallStyle) -> Co
         return Code("encode_empty")
     if not is_translated(contract, dialect):
         return None
-    return Code(f"translate.{function_name(TypePair(way.request, way.operation.request), Direction.WRITE)}")
+    return Code(f"encode_with(translate.{function_name(TypePair(way.request, way.operation.request), Direction.WRITE)})")
 
 
 def _emit_response(contract: Contract, dialect: str, way: CallStyle) -> Code | None:

@@ -1,5 +1,6 @@
 """The names that generated models use, in one module."""
 
+from .json_types import NO_ITEMS, NO_MEMBERS, JsonMembers
 from .model import Encoded, Oneof, OpenEnum, OpenModel, WireEnum, WireModel
 from .requirements import Requirement, check_requirements
 from .scalars import (
@@ -20,12 +21,15 @@ from .unions import AnyOf, UnionByMember
 
 __all__ = [
     "JSON_NULL",
+    "NO_ITEMS",
+    "NO_MEMBERS",
     "AnyOf",
     "Base64",
     "Encoded",
     "Integer",
     "JsonAny",
     "JsonChoice",
+    "JsonMembers",
     "JsonNull",
     "JsonObject",
     "Number",

@@ -1,6 +1,12 @@
 """Kinds of JSON values: ``isinstance`` checks that narrow to ``object`` members instead of ``Any``."""
 
-from typing import TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard
+
+JsonMembers: TypeAlias = dict[str, Any]
+"""The members of JSON that a model has written: their types are those of the model."""
+
+NO_MEMBERS: Final[JsonMembers] = {}
+NO_ITEMS: Final[list[Any]] = []
 
 
 def is_json_array(value: object) -> TypeGuard[list[object]]:

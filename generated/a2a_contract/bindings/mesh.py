@@ -7,7 +7,7 @@ from types import MappingProxyType
 from .. import mesh as theirs
 from .. import operations
 from .. import v1_0 as ours
-from ..binding import AnyBinding, Binding, ResponseReader, serialize_with
+from ..binding import AnyBinding, Binding, ResponseReader, encode_with, serialize_with
 from ..translate import mesh as translate
 
 SEND_MESSAGE: Binding[theirs.TaskSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
@@ -17,7 +17,7 @@ SEND_MESSAGE: Binding[theirs.TaskSendParams, ours.SendMessageRequest, ours.SendM
     translate=translate.read_task_send_params_as_send_message_request,
     serialize=serialize_with(translate.write_send_message_response_as_task),
     lenient_envelope=True,
-    encode_request=translate.write_send_message_request_as_task_send_params,
+    encode_request=encode_with(translate.write_send_message_request_as_task_send_params),
     response=ResponseReader(theirs.Task, translate.read_task_as_send_message_response),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.TaskSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
@@ -27,7 +27,7 @@ SEND_STREAMING_MESSAGE: Binding[theirs.TaskSendParams, ours.SendMessageRequest, 
     translate=translate.read_task_send_params_as_send_message_request,
     serialize=serialize_with(translate.write_stream_response_as_stream_event),
     lenient_envelope=True,
-    encode_request=translate.write_send_message_request_as_task_send_params,
+    encode_request=encode_with(translate.write_send_message_request_as_task_send_params),
     response=ResponseReader(theirs.StreamEvent, translate.read_stream_event_as_stream_response),
 )
 GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Binding(
@@ -37,7 +37,7 @@ GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Bind
     translate=translate.read_task_query_params_as_get_task_request,
     serialize=serialize_with(translate.write_task),
     lenient_envelope=True,
-    encode_request=translate.write_get_task_request_as_task_query_params,
+    encode_request=encode_with(translate.write_get_task_request_as_task_query_params),
     response=ResponseReader(theirs.Task, translate.read_task),
 )
 CANCEL_TASK: Binding[theirs.TaskCancelParams, ours.CancelTaskRequest, ours.Task] = Binding(
@@ -47,7 +47,7 @@ CANCEL_TASK: Binding[theirs.TaskCancelParams, ours.CancelTaskRequest, ours.Task]
     translate=translate.read_task_cancel_params_as_cancel_task_request,
     serialize=serialize_with(translate.write_task),
     lenient_envelope=True,
-    encode_request=translate.write_cancel_task_request_as_task_cancel_params,
+    encode_request=encode_with(translate.write_cancel_task_request_as_task_cancel_params),
     response=ResponseReader(theirs.Task, translate.read_task),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
@@ -57,7 +57,7 @@ SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, our
     translate=translate.read_task_id_params_as_subscribe_to_task_request,
     serialize=serialize_with(translate.write_stream_response_as_stream_event),
     lenient_envelope=True,
-    encode_request=translate.write_subscribe_to_task_request_as_task_id_params,
+    encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_id_params),
     response=ResponseReader(theirs.StreamEvent, translate.read_stream_event_as_stream_response),
 )
 

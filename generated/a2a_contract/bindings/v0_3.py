@@ -8,7 +8,7 @@ from .. import operations
 from .. import v0_3 as theirs
 from .. import v1_0 as ours
 from ..base import Requirement
-from ..binding import AnyBinding, Binding, Empty, ResponseReader, build_default, encode_empty, serialize_with
+from ..binding import AnyBinding, Binding, Empty, ResponseReader, build_default, encode_empty, encode_with, serialize_with
 from ..translate import v0_3 as translate
 
 _MESSAGE_SEND_PARAMS = (
@@ -39,7 +39,7 @@ SEND_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.Se
     translate=translate.read_message_send_params_as_send_message_request,
     serialize=serialize_with(translate.write_send_message_response_as_send_message_result),
     requirements=_MESSAGE_SEND_PARAMS,
-    encode_request=translate.write_send_message_request_as_message_send_params,
+    encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
     response=ResponseReader(theirs.SendMessageResult, translate.read_send_message_result_as_send_message_response),
     misplaced=(("messageId", ("message", "messageId")),),
 )
@@ -50,7 +50,7 @@ SEND_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageReques
     translate=translate.read_message_send_params_as_send_message_request,
     serialize=serialize_with(translate.write_send_message_response_as_send_message_reply),
     requirements=_MESSAGE_SEND_PARAMS,
-    encode_request=translate.write_send_message_request_as_message_send_params,
+    encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
     response=ResponseReader(theirs.SendMessageReply, translate.read_send_message_reply_as_send_message_response),
     misplaced=(("messageId", ("message", "messageId")),),
 )
@@ -61,7 +61,7 @@ SEND_STREAMING_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageReques
     translate=translate.read_message_send_params_as_send_message_request,
     serialize=serialize_with(translate.write_stream_response_as_stream_result),
     requirements=_MESSAGE_SEND_PARAMS,
-    encode_request=translate.write_send_message_request_as_message_send_params,
+    encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
     response=ResponseReader(theirs.StreamResult, translate.read_stream_result_as_stream_response),
     misplaced=(("messageId", ("message", "messageId")),),
 )
@@ -72,7 +72,7 @@ SEND_STREAMING_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMes
     translate=translate.read_message_send_params_as_send_message_request,
     serialize=serialize_with(translate.write_stream_response_as_stream_reply),
     requirements=_MESSAGE_SEND_PARAMS,
-    encode_request=translate.write_send_message_request_as_message_send_params,
+    encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
     response=ResponseReader(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
     misplaced=(("messageId", ("message", "messageId")),),
 )
@@ -83,7 +83,7 @@ GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Bind
     translate=translate.read_task_query_params_as_get_task_request,
     serialize=serialize_with(translate.write_task),
     requirements=_TASK_QUERY_PARAMS,
-    encode_request=translate.write_get_task_request_as_task_query_params,
+    encode_request=encode_with(translate.write_get_task_request_as_task_query_params),
     response=ResponseReader(theirs.Task, translate.read_task),
 )
 LIST_TASKS: Binding[theirs.ListTasksParams, ours.ListTasksRequest, ours.ListTasksResponse] = Binding(
@@ -93,7 +93,7 @@ LIST_TASKS: Binding[theirs.ListTasksParams, ours.ListTasksRequest, ours.ListTask
     translate=translate.read_list_tasks_params_as_list_tasks_request,
     serialize=serialize_with(translate.write_list_tasks_response_as_list_tasks_result),
     requirements=_LIST_TASKS_PARAMS,
-    encode_request=translate.write_list_tasks_request_as_list_tasks_params,
+    encode_request=encode_with(translate.write_list_tasks_request_as_list_tasks_params),
     response=ResponseReader(theirs.ListTasksResult, translate.read_list_tasks_result_as_list_tasks_response),
 )
 CANCEL_TASK: Binding[theirs.TaskIdParams, ours.CancelTaskRequest, ours.Task] = Binding(
@@ -103,7 +103,7 @@ CANCEL_TASK: Binding[theirs.TaskIdParams, ours.CancelTaskRequest, ours.Task] = B
     translate=translate.read_task_id_params_as_cancel_task_request,
     serialize=serialize_with(translate.write_task),
     requirements=_TASK_ID_PARAMS,
-    encode_request=translate.write_cancel_task_request_as_task_id_params,
+    encode_request=encode_with(translate.write_cancel_task_request_as_task_id_params),
     response=ResponseReader(theirs.Task, translate.read_task),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
@@ -113,7 +113,7 @@ SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, our
     translate=translate.read_task_id_params_as_subscribe_to_task_request,
     serialize=serialize_with(translate.write_stream_response_as_stream_result),
     requirements=_TASK_ID_PARAMS,
-    encode_request=translate.write_subscribe_to_task_request_as_task_id_params,
+    encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_id_params),
     response=ResponseReader(theirs.StreamResult, translate.read_stream_result_as_stream_response),
 )
 SUBSCRIBE_TO_TASK_OVER_HTTP: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
@@ -123,7 +123,7 @@ SUBSCRIBE_TO_TASK_OVER_HTTP: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRe
     translate=translate.read_task_id_params_as_subscribe_to_task_request,
     serialize=serialize_with(translate.write_stream_response_as_stream_reply),
     requirements=_TASK_ID_PARAMS,
-    encode_request=translate.write_subscribe_to_task_request_as_task_id_params,
+    encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_id_params),
     response=ResponseReader(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.TaskPushNotificationConfig, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig] = (
@@ -134,7 +134,7 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.TaskPushNotificationConfig,
         translate=translate.read_task_push_notification_config,
         serialize=serialize_with(translate.write_task_push_notification_config),
         requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
-        encode_request=translate.write_task_push_notification_config,
+        encode_request=encode_with(translate.write_task_push_notification_config),
         response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
     )
 )
@@ -147,7 +147,7 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     translate=translate.read_get_task_push_notification_config_params_as_get_task_push_notification_config_request,
     serialize=serialize_with(translate.write_task_push_notification_config),
     requirements=_GET_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
-    encode_request=translate.write_get_task_push_notification_config_request_as_get_task_push_notification_config_params,
+    encode_request=encode_with(translate.write_get_task_push_notification_config_request_as_get_task_push_notification_config_params),
     response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
@@ -159,7 +159,7 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     translate=translate.read_list_task_push_notification_config_params_as_list_task_push_notification_configs_request,
     serialize=serialize_with(translate.write_list_task_push_notification_configs_response_as_task_push_notification_configs),
     requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
-    encode_request=translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params,
+    encode_request=encode_with(translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params),
     response=ResponseReader(
         theirs.TaskPushNotificationConfigs, translate.read_task_push_notification_configs_as_list_task_push_notification_configs_response
     ),
@@ -172,7 +172,7 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationC
         translate=translate.read_delete_task_push_notification_config_params_as_delete_task_push_notification_config_request,
         serialize=None,
         requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
-        encode_request=translate.write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params,
+        encode_request=encode_with(translate.write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params),
     )
 )
 GET_EXTENDED_AGENT_CARD: Binding[Empty, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(

@@ -8,7 +8,7 @@ from .. import operations
 from .. import v0_3_proto as theirs
 from .. import v1_0 as ours
 from ..base import Requirement
-from ..binding import AnyBinding, Binding, Empty, ResponseReader, serialize_with
+from ..binding import AnyBinding, Binding, Empty, ResponseReader, encode_with, serialize_with
 from ..translate import v0_3_proto as translate
 
 _SEND_MESSAGE_REQUEST = (
@@ -35,7 +35,7 @@ SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.S
     translate=translate.read_send_message_request,
     serialize=serialize_with(translate.write_send_message_response),
     requirements=_SEND_MESSAGE_REQUEST,
-    encode_request=translate.write_send_message_request,
+    encode_request=encode_with(translate.write_send_message_request),
     response=ResponseReader(theirs.SendMessageResponse, translate.read_send_message_response),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
@@ -45,7 +45,7 @@ SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageReque
     translate=translate.read_send_message_request,
     serialize=serialize_with(translate.write_stream_response),
     requirements=_SEND_MESSAGE_REQUEST,
-    encode_request=translate.write_send_message_request,
+    encode_request=encode_with(translate.write_send_message_request),
     response=ResponseReader(theirs.StreamResponse, translate.read_stream_response),
 )
 GET_TASK: Binding[theirs.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
@@ -55,7 +55,7 @@ GET_TASK: Binding[theirs.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Bindi
     translate=translate.read_get_task_request,
     serialize=serialize_with(translate.write_task),
     requirements=_GET_TASK_REQUEST,
-    encode_request=translate.write_get_task_request,
+    encode_request=encode_with(translate.write_get_task_request),
     response=ResponseReader(theirs.Task, translate.read_task),
 )
 CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task] = Binding(
@@ -65,7 +65,7 @@ CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task
     translate=translate.read_cancel_task_request,
     serialize=serialize_with(translate.write_task),
     requirements=_CANCEL_TASK_REQUEST,
-    encode_request=translate.write_cancel_task_request,
+    encode_request=encode_with(translate.write_cancel_task_request),
     response=ResponseReader(theirs.Task, translate.read_task),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskSubscriptionRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
@@ -75,7 +75,7 @@ SUBSCRIBE_TO_TASK: Binding[theirs.TaskSubscriptionRequest, ours.SubscribeToTaskR
     translate=translate.read_task_subscription_request_as_subscribe_to_task_request,
     serialize=serialize_with(translate.write_stream_response),
     requirements=_TASK_SUBSCRIPTION_REQUEST,
-    encode_request=translate.write_subscribe_to_task_request_as_task_subscription_request,
+    encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_subscription_request),
     response=ResponseReader(theirs.StreamResponse, translate.read_stream_response),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
@@ -87,7 +87,7 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     translate=translate.read_create_task_push_notification_config_request_as_task_push_notification_config,
     serialize=serialize_with(translate.write_task_push_notification_config),
     requirements=_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    encode_request=translate.write_task_push_notification_config_as_create_task_push_notification_config_request,
+    encode_request=encode_with(translate.write_task_push_notification_config_as_create_task_push_notification_config_request),
     response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
@@ -99,7 +99,7 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     translate=translate.read_get_task_push_notification_config_request,
     serialize=serialize_with(translate.write_task_push_notification_config),
     requirements=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    encode_request=translate.write_get_task_push_notification_config_request,
+    encode_request=encode_with(translate.write_get_task_push_notification_config_request),
     response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
@@ -111,7 +111,7 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     translate=translate.read_list_task_push_notification_config_request_as_list_task_push_notification_configs_request,
     serialize=serialize_with(translate.write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response),
     requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-    encode_request=translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request,
+    encode_request=encode_with(translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request),
     response=ResponseReader(
         theirs.ListTaskPushNotificationConfigResponse,
         translate.read_list_task_push_notification_config_response_as_list_task_push_notification_configs_response,
@@ -125,7 +125,7 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationC
         translate=translate.read_delete_task_push_notification_config_request,
         serialize=None,
         requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
-        encode_request=translate.write_delete_task_push_notification_config_request,
+        encode_request=encode_with(translate.write_delete_task_push_notification_config_request),
     )
 )
 GET_EXTENDED_AGENT_CARD: Binding[theirs.GetAgentCardRequest, ours.GetExtendedAgentCardRequest, ours.AgentCard] = Binding(
@@ -134,7 +134,7 @@ GET_EXTENDED_AGENT_CARD: Binding[theirs.GetAgentCardRequest, ours.GetExtendedAge
     request=theirs.GetAgentCardRequest,
     translate=translate.read_get_agent_card_request_as_get_extended_agent_card_request,
     serialize=serialize_with(translate.write_agent_card),
-    encode_request=translate.write_get_extended_agent_card_request_as_get_agent_card_request,
+    encode_request=encode_with(translate.write_get_extended_agent_card_request_as_get_agent_card_request),
     response=ResponseReader(theirs.AgentCard, translate.read_agent_card),
 )
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from typing import TypeAlias
 
+from a2a_contract.base import JsonMembers
 from a2a_contract.dialects import CANONICAL, DIALECTS, MESH, V0_3, Dialect
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.mesh import SkillMetadata
@@ -32,7 +33,7 @@ from a2a_runtime.surface import Surface
 
 Document: TypeAlias = dict[str, object]
 
-_SIGNATURES = AgentCard.wire_name("signatures")
+_SIGNATURES, _SECURITY_SCHEMES = AgentCard.wire_name("signatures"), AgentCard.wire_name("security_schemes")
 _FULL_VERSION_03: str = V03AgentCard.model_fields["protocol_version"].default  # cards of 0.3 have the patch level too
 
 
@@ -123,7 +124,7 @@ def build_mesh_card(surface: Surface, base_url: str) -> Document:
             "skills": [mesh_skill],
         }
     )
-    document = write_mesh_card(card)
+    document = write_mesh_card(card.to_dict())
     if skill.input_schema is not None:
         skills = document["skills"]
         if is_json_array(skills) and is_json_object(skills[0]):
@@ -133,7 +134,7 @@ def build_mesh_card(surface: Surface, base_url: str) -> Document:
 
 COMBINABLE_WRITERS: Mapping[str, Callable[[AgentCard], Document]] = {
     CANONICAL.name: lambda card: card.to_dict(),
-    V0_3.name: write_v0_3_card,
+    V0_3.name: lambda card: write_v0_3_card(card.to_dict()),
 }
 """The dialects whose documents can be combined, the canonical one first."""
 
@@ -159,10 +160,10 @@ def build_combined_document(surface: Surface, base_url: str) -> Document:
     return {**merged, _SIGNATURES: signatures} if signatures else merged
 
 
-def write_card_in_both_forms(card: AgentCard) -> Document:
+def write_card_in_both_forms(card: JsonMembers) -> Document:
     """Write a card for clients of either form of 0.3, which only differ in the security schemes; a signature covers the documented form alone."""
-    document, schemes = write_v0_3_card(card), card.security_schemes
-    if schemes and not card.signatures:
+    document, schemes = write_v0_3_card(card), card.get(_SECURITY_SCHEMES)
+    if schemes and _SIGNATURES not in card:
         proto = {name: write_proto_security_scheme(scheme) for name, scheme in schemes.items()}
         document["securitySchemes"] = _merge_values(document["securitySchemes"], proto)
     return document

@@ -59,7 +59,11 @@ def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
 
 def security_schemes(surfaces: Sequence[Surface]) -> Json:
     """Collect the security schemes of surfaces."""
-    return {_scheme_name(surface, name): write_security_scheme(scheme) for surface in surfaces for name, scheme in surface.security_schemes.items()}
+    return {
+        _scheme_name(surface, name): write_security_scheme(scheme.to_dict())
+        for surface in surfaces
+        for name, scheme in surface.security_schemes.items()
+    }
 
 
 def build_schemas(surfaces: Sequence[Surface]) -> Json:

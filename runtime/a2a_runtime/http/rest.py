@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import chain
 from urllib.parse import parse_qs
 
+from litestar.types import HTTPScope
+
 from a2a_contract import srs_forms
 from a2a_contract.base import Encoded, WireModel
 from a2a_contract.binding import AnyBinding, serialize_with
@@ -29,7 +31,6 @@ SKILL_PATHS: Mapping[str, tuple[str, ...]] = {SKILL_CALL: ("POST", "OPTIONS"), S
 """The paths of skills below a surface, and the methods of each."""
 
 SRS_METHODS = ("GET", "HEAD", "OPTIONS")
-_NO_PARAMETERS: Mapping[str, str] = {}  # of a path that is called past the router
 _METHODS_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
 
@@ -81,7 +82,7 @@ class RestEndpoint(Endpoint):
         version = request.version
         route, request.dialect = self._routes.get(version, self._route), self._dialects.get(version, self._dialect)
         scope, dispatcher = request.scope, self.dispatcher
-        method, parameters = scope["method"], tuple(scope.get("path_params", _NO_PARAMETERS).values())
+        method, parameters = scope["method"], tuple(_find_parameters(scope).values())
         match = _match_head(route, parameters) if method == "HEAD" else route.match(method, parameters)
         if match is None:
             return await send_allowed_methods(request, allowed_methods(route, parameters))
@@ -105,6 +106,11 @@ class RestEndpoint(Endpoint):
         if dispatcher.surface.double_base64 and binding.dialect == V0_3_PROTO.name:
             binding = _encode_files_twice(binding)
         return await dispatcher.serve(request, Invocation(binding, parsed, dispatcher.build_context(request, caller, binding)))
+
+
+def _find_parameters(scope: HTTPScope) -> Mapping[str, str]:
+    """Find the parameters in the path; none in one that is called past the router."""
+    return scope.get("path_params", {})  # pyright: ignore[reportUnknownMemberType]  # a scope has members of open types
 
 
 def _narrow_route(route: Route, names: frozenset[str]) -> Route | None:

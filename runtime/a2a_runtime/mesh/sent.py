@@ -13,7 +13,8 @@ from dataclasses import replace
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from a2a_contract.base import Encoded, JsonObject, WireModel
+from a2a_contract import mesh
+from a2a_contract.base import Encoded, JsonMembers, JsonObject, WireModel
 from a2a_contract.binding import AnyBinding
 from a2a_contract.conversions import json_text
 from a2a_contract.dialects import MESH
@@ -27,6 +28,8 @@ from a2a_contract.v1_0 import Message, SendMessageResponse, Task
 SENT = "urn:a2a-gen:mesh:message"
 """Member of the metadata of a message: the message as it was sent."""
 
+_TASK, _HISTORY, _METADATA = SendMessageResponse.wire_name("task"), Task.wire_name("history"), Message.wire_name("metadata")
+_MESH_HISTORY = mesh.Task.wire_name("history")
 _JSON_OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
 
 
@@ -35,7 +38,7 @@ def keep_sent(message: Message, body: bytes) -> Message:
     call: object = from_json(body) if body else None
     params = call.get("params") if is_json_object(call) else None
     sent = params.get("message") if is_json_object(params) else None
-    if not is_json_object(sent) or not sent or json_text(sent) == json_text(translate.write_message(message)):
+    if not is_json_object(sent) or not sent or json_text(sent) == json_text(translate.write_message(message.to_dict())):
         return message
     try:
         kept = _JSON_OBJECT.validate_python(sent)
@@ -46,16 +49,15 @@ def keep_sent(message: Message, body: bytes) -> Message:
 
 
 def _serialize(answer: Encoded[WireModel]) -> bytes:
-    result = answer.model
-    task = result.task if isinstance(result, SendMessageResponse) else result
-    assert isinstance(task, Task), "every answer is a task"  # noqa: S101 - a fact of the contract
+    result: JsonMembers = from_json(answer.json)
+    task: JsonMembers = result.get(_TASK, result)  # every answer is a task, alone or as the only member
     written = translate.write_task(task)
-    written["history"] = [_write_sent(message) for message in task.history or ()]
+    written[_MESH_HISTORY] = [_write_sent(message) for message in task.get(_HISTORY, ())]
     return to_json(written)
 
 
-def _write_sent(message: Message) -> object:
-    sent = (message.metadata or {}).get(SENT)
+def _write_sent(message: JsonMembers) -> object:
+    sent = message.get(_METADATA, {}).get(SENT)
     return sent if is_json_object(sent) else translate.write_message(message)
 
 

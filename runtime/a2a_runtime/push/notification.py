@@ -121,7 +121,7 @@ def _build_task_body(delivery: Delivery) -> bytes | None:
         task = task.model_copy(update={"status": event.status_update.status})
     elif event.artifact_update is not None and delivery.event.seq < delivery.stored.last_seq:
         return None
-    return to_json(write_task(task))
+    return to_json(write_task(task.to_dict()))
 
 
 class SecretCipher(Protocol):

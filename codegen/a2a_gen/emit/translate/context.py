@@ -11,6 +11,8 @@ from a2a_gen.emit.translate.rules import Direction, TranslationProblems
 from a2a_gen.emit.translate.steps import Function, LookupTable, Refuse, Step
 from a2a_gen.ir.model import ContractDialect
 
+_JSON_OBJECT = "base.JsonMembers"
+
 
 @dataclass(frozen=True, slots=True)
 class TranslationContext:
@@ -33,9 +35,9 @@ class TranslationContext:
         steps: tuple[Step, ...],
         uses: frozenset[tuple[TypePair, Direction]] = frozenset(),
         tables: tuple[LookupTable, ...] = (),
-        returns: str = "dict[str, object]",
+        writing: tuple[str, str] = (_JSON_OBJECT, "dict[str, object]"),
     ) -> Function:
-        """Build a function with its name, parameters and result type."""
+        """Build a function with its name, parameters and result type; ``writing`` has the types of JSON that one gets and returns that writes."""
         theirs, ours = f"{self.theirs.dialect}.{pair.theirs}", f"{self.ours.dialect}.{pair.ours}"
         reads = direction is Direction.READ
         position = ", position: int = 0" if not reads and pair in self.positional else ""
@@ -43,8 +45,8 @@ class TranslationContext:
             pair=pair,
             direction=direction,
             name=Code(function_name(pair, direction)),
-            parameters=Code(f"theirs: {theirs}" if reads else f"ours: {ours}{position}"),
-            returns=Code(ours if reads else returns),
+            parameters=Code(f"theirs: {theirs}" if reads else f"ours: {writing[0]}{position}"),
+            returns=Code(ours if reads else writing[1]),
             summary=self._summary(pair, direction),
             steps=steps,
             uses=uses - {(pair, direction)},

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from a2a_gen.emit.translate.members import Each, EnumMapping, FreeJson, Match, Same, TypePair, Types, Values, WrapperMatch
+from a2a_gen.emit.render import literal
+from a2a_gen.emit.translate.members import Each, EnumMapping, FreeJson, Match, Same, TypePair, Types, Values, WrapperMatch, is_plain
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.ir import names
 from a2a_gen.ir.model import ClassName, ListOf, MapOf, Primitive, Ref, TypeExpr
@@ -45,6 +46,19 @@ def empty_value(match: Match) -> str | None:
             return None
 
 
+def empty_json(match: Match) -> str | None:
+    """Return the empty value in the JSON of ours; one that is walked through has a name, by which type checkers know what it would have."""
+    match match:
+        case Each() if not is_plain(match):
+            return "base.NO_ITEMS"
+        case Values() if not is_plain(match):
+            return "base.NO_MEMBERS"
+        case WrapperMatch(content=content):
+            return empty_json(content)
+        case _:
+            return empty_value(match)
+
+
 @dataclass(frozen=True, slots=True)
 class Printer:
     """Prints expressions of one direction between two dialects."""
@@ -56,8 +70,8 @@ class Printer:
     def value(self, match: Match, source: str) -> str:
         """Print a value that is present."""
         match match:
-            case Same(primitive):
-                text = source if self._reads else self._primitive(primitive, source)
+            case Same():
+                text = source
             case EnumMapping():
                 text = f"{source}.value" if self._reads else source
             case FreeJson():
@@ -80,22 +94,11 @@ class Printer:
         inner = self.value(item, "item")
         return source if inner == "item" else f"[{inner} for item in {source}]"
 
-    def _primitive(self, primitive: Primitive, source: str) -> str:
-        match primitive:
-            case Primitive.BYTES:
-                return f"base.base64_text({source})"
-            case Primitive.TIMESTAMP:
-                return f"base.timestamp_text({source})"
-            case Primitive.ANY:
-                return f"None if {source} is base.JSON_NULL else {source}"
-            case _:
-                return source
-
     def _unwrap(self, match: WrapperMatch, source: str) -> str:
         if self._reads:
             return f"{self.canonical}.{match.record}({match.field.python}={self.value(match.content, source)})"
-        content = f"{source}.{match.field.python}"
-        return self.value(match.content, content if match.field.required else f"{content} or {empty_value(match.content)}")
+        name = literal(match.field.wire)
+        return self.value(match.content, f"{source}[{name}]" if match.field.required else f"{source}.get({name}) or {empty_json(match.content)}")
 
     @property
     def _reads(self) -> bool:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from a2a_gen.emit.render import literal
 from a2a_gen.emit.translate.members import Leaf, Match, Matcher, Path, PathStep, RecordMembers, TypePair, leaves
 from a2a_gen.emit.translate.rules import BRANCHES, RULE_KINDS, Direction, TranslationProblems
-from a2a_gen.ir.model import Alias, Constant, Enumeration, Json, Primitive, Record, Ref, Translation, TranslationRule, TypeExpr
+from a2a_gen.ir.model import Alias, Constant, Enumeration, Field, Json, Primitive, Record, Ref, Translation, TranslationRule, TypeExpr
 from a2a_gen.problems import Place
 
 
@@ -181,10 +182,22 @@ def cases(linked: LinkedPair, direction: Direction) -> tuple[Case, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ReadValue:
-    """An expression that may be ``None``."""
+    """An expression that may be ``None``; one with another form where the value is known to be there, and for the question whether it is."""
 
     text: str
     nullable: bool = False
+    present_text: str = ""
+    condition: str = ""
+
+    @property
+    def present(self) -> str:
+        """The expression where the value is there."""
+        return self.present_text or self.text
+
+    @property
+    def is_there(self) -> str:
+        """The condition under which the value is there."""
+        return self.condition or f"{self.text} is not None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +211,11 @@ class OpenedHolder:
 
 @dataclass(slots=True)
 class MemberSource:
-    """The side that is translated: prints the access to its members."""
+    """The side that is translated: prints the access to its members, those of a model or those of its JSON."""
 
     side: RecordMembers
     root: str
+    is_json: bool = False
     opened: dict[tuple[str, ...], OpenedHolder] = field(default_factory=dict)
 
     def open(self, leaves: Iterable[Leaf]) -> None:
@@ -214,19 +228,37 @@ class MemberSource:
 
     def _open(self, path: tuple[str, ...], steps: tuple[PathStep, ...]) -> OpenedHolder:
         step = steps[-1]
-        text = f"{self._holder(path)}.{step.field.python}"
+        text = self._read(self._holder(path), step)
         records = self.side.records(step.field.type)
         nullable = step.is_nullable
         if nullable and not step.is_chosen and len(records) == 1 and self.side.is_empty_valid(records[0]):
-            return OpenedHolder(step.field.python, f"{text} or {self.side.empty(records[0])}", nullable=False)
+            return OpenedHolder(step.field.python, f"{text} or {'base.NO_MEMBERS' if self.is_json else self.side.empty(records[0])}", nullable=False)
         return OpenedHolder(step.field.python, text, nullable)
+
+    def _read(self, holder: str, step: PathStep) -> str:
+        """Print a member that may be absent; members with a default are part of the JSON of a model, but not of that of an earlier contract."""
+        if not self.is_json or (not step.is_nullable and not step.field.has_read_default):
+            return self._read_present(holder, step)
+        default = "" if step.is_nullable else f", {_default(step.field)}"
+        return f"{holder}.get({literal(step.field.wire)}{default})"
+
+    def _read_present(self, holder: str, step: PathStep) -> str:
+        return f"{holder}[{literal(step.field.wire)}]" if self.is_json else f"{holder}.{step.field.python}"
 
     def _holder(self, path: tuple[str, ...]) -> str:
         return self.opened[path[:-1]].name if len(path) > 1 else self.root
 
     def text(self, leaf: Leaf) -> str:
         """Print a member, assuming that the records on its path are present."""
-        return f"{self._holder(leaf.path)}.{leaf.field.python}"
+        return self._read(self._holder(leaf.path), leaf.last)
+
+    def present(self, leaf: Leaf) -> str:
+        """Print a member that is there."""
+        return self._read_present(self._holder(leaf.path), leaf.last)
+
+    def _is_there(self, leaf: Leaf) -> str:
+        """Print the condition under which a member is there. In JSON a null is a value."""
+        return f"{literal(leaf.field.wire)} in {self._holder(leaf.path)}" if self.is_json else f"{self.text(leaf)} is not None"
 
     def value(self, leaf: Leaf, known: frozenset[str]) -> ReadValue:
         """Print a member where some expressions are known not to be ``None``."""
@@ -235,7 +267,9 @@ class MemberSource:
         way = self.opened.get(leaf.path[:-1])
         if way and way.nullable and way.name not in known:
             return ReadValue(f"(None if {way.name} is None else {text})", nullable=True)
-        return ReadValue(text, nullable)
+        if nullable:
+            return ReadValue(text, nullable=True, present_text=self.present(leaf), condition=self._is_there(leaf))
+        return ReadValue(self.present(leaf) if leaf.last.is_nullable else text)
 
     def conditions(self, leaf: Leaf) -> tuple[str, ...]:
         """List the conditions under which a member is present."""
@@ -246,13 +280,18 @@ class MemberSource:
         elif way and way.nullable:
             found.append(f"{way.name} is not None")
         if leaf.last.is_nullable:
-            found.append(f"{self.text(leaf)} is not None")
+            found.append(self._is_there(leaf))
         return tuple(found)
 
     def known(self, leaf: Leaf) -> frozenset[str]:
         """List the expressions that are not ``None`` when a member is present."""
         way = self.opened.get(leaf.path[:-1])
         return frozenset({self.text(leaf)} | ({way.name} if way else set()))
+
+
+def _default(member: Field) -> str:
+    default = member.read_default
+    return literal(default) if default is None or isinstance(default, str | int | float) else "[]" if isinstance(default, tuple | list) else "{}"
 
 
 def fills_empty(expression: TypeExpr, side: RecordMembers) -> bool:

@@ -58,7 +58,7 @@ def union_functions(context: TranslationContext, pair: TypePair, listed: tuple[O
     python = {field.wire: field.python for field in ours.fields} if ours else {}
     read = tuple({option.branch: option for option in reversed(listed)}.values())[::-1]
     yield context.function(pair, READ, _reading(context, pair, read, python), frozenset((option.pair, READ) for option in read))
-    steps = tuple(_writing(sorted((option for option in listed if option.members), key=lambda option: order.get(option.members[0], 0)), python))
+    steps = tuple(_writing(sorted((option for option in listed if option.members), key=lambda option: order.get(option.members[0], 0))))
     uses = frozenset((option.pair, WRITE) for option in listed if option.members)
     yield context.function(pair, WRITE, (*steps, context.refuse_unknown(pair)), uses)
 
@@ -73,10 +73,10 @@ def _reading(context: TranslationContext, pair: TypePair, listed: tuple[Option, 
     return tuple(steps)
 
 
-def _writing(listed: Iterable[Option], python: Mapping[str, str]) -> Iterator[Step]:
+def _writing(listed: Iterable[Option]) -> Iterator[Step]:
     for option in listed:
-        there = " or ".join(f"ours.{python[member]} is not None" for member in option.members)
-        source = f"ours.{python[option.members[0]]}" if option.is_held else "ours"
+        there = " or ".join(f"{literal(member)} in ours" for member in option.members)
+        source = f"ours[{literal(option.members[0])}]" if option.is_held else "ours"
         yield BranchStep(Code(there), (Give(Code(f"{function_name(option.pair, WRITE)}({source})")),))
 
 
@@ -86,7 +86,7 @@ def wrapped_functions(context: TranslationContext, pair: TypePair, match: Wrappe
     for direction, source in ((READ, "theirs"), (WRITE, "ours")):
         value = context.printer(direction).value(match, source)
         uses = frozenset((each, direction) for each in needed)
-        yield context.function(pair, direction, (Give(Code(value)),), uses, returns="list[dict[str, object]]")
+        yield context.function(pair, direction, (Give(Code(value)),), uses, writing=("base.JsonMembers", "list[dict[str, object]]"))
 
 
 # --- enumerations ---
@@ -145,11 +145,11 @@ def enumeration_functions(
         tables=(LookupTable(Code(read_name), Code(f"dict[str, {typed}]"), Code(f"{{{items}}}")),),
     )
     items = ", ".join(f"{literal(word)}: {literal(other)}" for word, other in found.write.items())
-    fallback = "ours.value" if theirs.is_open else literal(found.write.get(ours.values[0].wire) or next(iter(found.read)))
+    fallback = "ours" if theirs.is_open else literal(found.write.get(ours.values[0].wire) or next(iter(found.read)))
     yield context.function(
         pair,
         WRITE,
         (Give(Code(f"{write_name}.get(ours) or {fallback}")),),
         tables=(LookupTable(Code(write_name), Code("dict[str, str]"), Code(f"{{{items}}}")),),
-        returns="str",
+        writing=("str", "str"),
     )

@@ -1,4 +1,4 @@
-"""Functions that write records, ours → theirs: the JSON form of the dialect from the canonical model, without a second model."""
+"""Functions that write records, ours → theirs: the JSON of the dialect from that of the canonical model, without any model."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.context import TranslationContext
-from a2a_gen.emit.translate.expressions import empty_value, is_plain_value
+from a2a_gen.emit.translate.expressions import empty_json, empty_value
 from a2a_gen.emit.translate.links import Case, Link, LinkedPair, MemberSource, ReadValue, cases, fills_empty
 from a2a_gen.emit.translate.members import Each, Leaf, Match, Path, Same, Types, Values, is_plain, pairs_in
 from a2a_gen.emit.translate.reader import emit_derived_call
 from a2a_gen.emit.translate.rules import Direction
 from a2a_gen.emit.translate.steps import BranchStep, Function, Give, Let, LookupTable, Make, Merge, Put, Step
-from a2a_gen.ir import names
-from a2a_gen.ir.model import Constant, Enumeration, Primitive, Record
+from a2a_gen.ir.model import Constant, Primitive, Record
 
 WRITE = Direction.WRITE
 OUT = Code("out")
@@ -38,7 +37,7 @@ class Writer:
 
     def function(self, linked: LinkedPair, theirs: Record, *, is_flat: bool) -> Function:
         """Build the function of one pair; a flat one is only called for the members that it has links for."""
-        source = MemberSource(self.context.ours, "ours")
+        source = MemberSource(self.context.ours, "ours", is_json=True)
         used = [link for link in linked.links if link.sets(WRITE)]
         source.open(leaf for link in used for leaf in link.ours)
         steps: list[Step] = [Let(Code(each.name), Code(each.value)) for each in source.opened.values()]
@@ -153,8 +152,8 @@ class _Writing:
         """Print a value that no member of ours holds."""
         match link.kind:
             case "state":
-                path = ".".join(names.field_name(name) for name in str(link.argument["of"]).split("."))
-                return f"ours.{path} in {_table_name(link)}"
+                path = "".join(f"[{literal(name)}]" for name in str(link.argument["of"]).split("."))
+                return f"ours{path} in {_table_name(link)}"
             case "position":
                 return "position"
             case _:
@@ -163,14 +162,16 @@ class _Writing:
     def _write_with_rule(self, link: Link, target: Leaf) -> MemberEntry:
         """Print a value that changes its form."""
         value = self._value(link.ours[0])
-        text, is_there = value.text, f"{value.text} is not None" if value.nullable else None
+        text, present, is_there = value.text, value.present, value.is_there if value.nullable else None
         match link.kind:
+            case "not" if "absent" in link.argument:
+                return MemberEntry(target, f"not {text}")
             case "not":
-                return MemberEntry(target, f"not {text}", None if "absent" in link.argument else is_there)
+                return MemberEntry(target, f"not {present}", is_there)
             case "only":
-                return MemberEntry(target, f"[{text}]", text) if target.last.is_nullable else MemberEntry(target, f"[{text}] if {text} else []")
+                return MemberEntry(target, f"[{present}]", text) if target.last.is_nullable else MemberEntry(target, f"[{present}] if {text} else []")
             case "milliseconds":
-                return MemberEntry(target, f"conversions.milliseconds({text})", is_there)
+                return MemberEntry(target, f"conversions.milliseconds({present})", is_there)
             case _:
                 return MemberEntry(target, target.field.python, f"{target.field.python} is not None")
 
@@ -183,12 +184,7 @@ class _Writing:
         return MemberEntry(target, f"'/'.join(({', '.join(pieces)}))", when)
 
     def _write_derived(self, link: Link) -> str:
-        arguments: list[str] = []
-        for leaf in link.ours:
-            value = self._value(leaf)
-            text = is_plain_value(leaf.field.type, value.text)
-            arguments.append(f"None if {value.text} is None else {text}" if value.nullable and text != value.text else text)
-        return emit_derived_call(link, WRITE, arguments)
+        return emit_derived_call(link, WRITE, [self._value(leaf).text for leaf in link.ours])
 
     def _value(self, leaf: Leaf) -> ReadValue:
         return self.source.value(leaf, self.source.known(self.case.key) if self.case.key else frozenset())
@@ -198,7 +194,7 @@ class _Writing:
     def _convert(self, link: Link, target: Leaf) -> MemberEntry:
         """Print a value for a member, depending on the side that may omit it."""
         values = [self._value(leaf) for leaf in link.ours]
-        value = ReadValue(" or ".join(each.text for each in values), all(each.nullable for each in values))
+        value = values[0] if len(values) == 1 else ReadValue(" or ".join(each.text for each in values), all(each.nullable for each in values))
         match = link.match or Same(Primitive.OBJECT)
         printer = self.context.printer(WRITE)
         if not value.nullable:
@@ -206,7 +202,7 @@ class _Writing:
             may_lack = target.last.is_nullable and not is_key and fills_empty(link.ours[0].field.type, self.context.ours)
             return MemberEntry(target, printer.value(match, value.text), value.text if may_lack else None)
         if target.last.is_nullable:
-            return MemberEntry(target, printer.value(match, value.text), f"{value.text} is not None")
+            return MemberEntry(target, printer.value(match, value.present), value.is_there)
         return MemberEntry(target, self._require(value, match, target))
 
     def _require(self, value: ReadValue, match: Match, target: Leaf) -> str:
@@ -214,12 +210,12 @@ class _Writing:
         printer = self.context.printer(WRITE)
         record = self.context.ours.record(match.pair.ours) if isinstance(match, Types) else None
         if record and self.context.ours.is_empty_valid(record):
-            return printer.value(match, f"{value.text} or {self.context.ours.empty(record)}")
+            return printer.value(match, f"{value.text} or {{}}")
         if match == Same(Primitive.TIMESTAMP):
-            return f"{_EPOCH} if {value.text} is None else {printer.value(match, value.text)}"
+            return f"{value.text} or {_EPOCH}"
         empty = empty_value(match)
         if empty is not None and (is_plain(match) or isinstance(match, Each | Values)):
-            return printer.value(match, f"{value.text} or {empty}")
+            return printer.value(match, f"{value.text} or {empty_json(match)}")
         text = f"{self.linked.pair}: {target.name} is required by them and optional for us"
         self.context.report.add(self.linked.place, "A2A-T04", text, "write a rule that gives it a value")
         return value.text
@@ -228,13 +224,11 @@ class _Writing:
 def _tables(context: TranslationContext, links: Iterable[Link]) -> Iterator[LookupTable]:
     """Build the sets of states that rules of kind ``state`` use."""
     lifecycle, dialect = context.ours.contract.lifecycle, context.ours.dialect
-    definition = context.ours.contract.type(dialect, lifecycle.type)
-    words = {word.wire: word.python for word in definition.values} if isinstance(definition, Enumeration) else {}
     for link in links:
         kinds = link.argument.get("kinds") if link.kind == "state" else None
         if isinstance(kinds, tuple | list):
-            states = (f"{dialect}.{lifecycle.type}.{words[state.spellings[dialect]]}" for state in lifecycle.states if state.kind in kinds)
-            yield LookupTable(Code(_table_name(link)), Code(f"frozenset[{dialect}.{lifecycle.type}]"), Code(f"frozenset({{{', '.join(states)}}})"))
+            states = (literal(state.spellings[dialect]) for state in lifecycle.states if state.kind in kinds)
+            yield LookupTable(Code(_table_name(link)), Code("frozenset[str]"), Code(f"frozenset({{{', '.join(states)}}})"))
 
 
 def _table_name(link: Link) -> str:

@@ -12,7 +12,7 @@ def read_role(theirs: mesh.Role) -> v1_0.Role:
     return _READ_ROLE.get(theirs) or v1_0.Role(theirs.value)
 
 
-def write_role(ours: v1_0.Role) -> str:
+def write_role(ours: str) -> str:
     """Write `Role` for mesh tasks/*."""
     return _WRITE_ROLE.get(ours) or "user"
 
@@ -22,12 +22,12 @@ def read_text_part_as_part(theirs: mesh.TextPart) -> v1_0.Part:
     return v1_0.Part(text=theirs.text, metadata=theirs.metadata)
 
 
-def write_part_as_text_part(ours: v1_0.Part) -> dict[str, object]:
+def write_part_as_text_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for mesh tasks/* as `TextPart`."""
-    if ours.text is not None:
-        out: dict[str, object] = {"type": "text", "text": ours.text}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
+    if "text" in ours:
+        out: dict[str, object] = {"type": "text", "text": ours["text"]}
+        if "metadata" in ours:
+            out["metadata"] = ours["metadata"]
         return out
     raise conversions.UntranslatableError("mesh tasks/* has no TextPart for this Part")
 
@@ -42,27 +42,27 @@ def read_file_part_as_part(theirs: mesh.FilePart) -> v1_0.Part:
     return v1_0.Part()
 
 
-def write_part_as_file_part(ours: v1_0.Part) -> dict[str, object]:
+def write_part_as_file_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for mesh tasks/* as `FilePart`."""
-    if ours.raw is not None:
-        file_out: dict[str, object] = {"bytes": base.base64_text(ours.raw)}
-        if ours.filename is not None:
-            file_out["name"] = ours.filename
-        if ours.media_type is not None:
-            file_out["mimeType"] = ours.media_type
+    if "raw" in ours:
+        file_out: dict[str, object] = {"bytes": ours["raw"]}
+        if "filename" in ours:
+            file_out["name"] = ours["filename"]
+        if "mediaType" in ours:
+            file_out["mimeType"] = ours["mediaType"]
         out: dict[str, object] = {"type": "file", "file": file_out}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
+        if "metadata" in ours:
+            out["metadata"] = ours["metadata"]
         return out
-    if ours.url is not None:
-        file_out = {"uri": ours.url}
-        if ours.filename is not None:
-            file_out["name"] = ours.filename
-        if ours.media_type is not None:
-            file_out["mimeType"] = ours.media_type
+    if "url" in ours:
+        file_out = {"uri": ours["url"]}
+        if "filename" in ours:
+            file_out["name"] = ours["filename"]
+        if "mediaType" in ours:
+            file_out["mimeType"] = ours["mediaType"]
         out = {"type": "file", "file": file_out}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
+        if "metadata" in ours:
+            out["metadata"] = ours["metadata"]
         return out
     raise conversions.UntranslatableError("mesh tasks/* has no FilePart for this Part")
 
@@ -73,10 +73,10 @@ def read_data_part_as_part(theirs: mesh.DataPart) -> v1_0.Part:
     return v1_0.Part(data=content, metadata=marks)
 
 
-def write_part_as_data_part(ours: v1_0.Part) -> dict[str, object]:
+def write_part_as_data_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for mesh tasks/* as `DataPart`."""
-    if ours.data is not None:
-        content, marks = conversions.wrap(None if ours.data is base.JSON_NULL else ours.data, ours.metadata, "value", "data_part_compat")
+    if "data" in ours:
+        content, marks = conversions.wrap(ours["data"], ours.get("metadata"), "value", "data_part_compat")
         out: dict[str, object] = {"type": "data", "data": content}
         if marks is not None:
             out["metadata"] = marks
@@ -93,13 +93,13 @@ def read_part(theirs: mesh.Part) -> v1_0.Part:
     return read_data_part_as_part(theirs)
 
 
-def write_part(ours: v1_0.Part) -> dict[str, object]:
+def write_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for mesh tasks/*."""
-    if ours.text is not None:
+    if "text" in ours:
         return write_part_as_text_part(ours)
-    if ours.raw is not None or ours.url is not None:
+    if "raw" in ours or "url" in ours:
         return write_part_as_file_part(ours)
-    if ours.data is not None:
+    if "data" in ours:
         return write_part_as_data_part(ours)
     raise conversions.UntranslatableError("mesh tasks/* has no Part for this Part")
 
@@ -109,9 +109,9 @@ def read_message(theirs: mesh.Message) -> v1_0.Message:
     return v1_0.Message(role=read_role(theirs.role), parts=[read_part(item) for item in theirs.parts], metadata=theirs.metadata)
 
 
-def write_message(ours: v1_0.Message) -> dict[str, object]:
+def write_message(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Message` for mesh tasks/*."""
-    out: dict[str, object] = {"role": write_role(ours.role), "parts": [write_part(item) for item in ours.parts]}
-    if ours.metadata is not None:
-        out["metadata"] = ours.metadata
+    out: dict[str, object] = {"role": write_role(ours.get("role", "ROLE_UNSPECIFIED")), "parts": [write_part(item) for item in ours.get("parts", [])]}
+    if "metadata" in ours:
+        out["metadata"] = ours["metadata"]
     return out

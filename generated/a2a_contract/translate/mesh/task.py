@@ -30,9 +30,9 @@ def read_task_state(theirs: mesh.TaskState) -> v1_0.TaskState:
     return _READ_TASK_STATE.get(theirs) or v1_0.TaskState(theirs.value)
 
 
-def write_task_state(ours: v1_0.TaskState) -> str:
+def write_task_state(ours: str) -> str:
     """Write `TaskState` for mesh tasks/*."""
-    return _WRITE_TASK_STATE.get(ours) or ours.value
+    return _WRITE_TASK_STATE.get(ours) or ours
 
 
 def read_task_status(theirs: mesh.TaskStatus) -> v1_0.TaskStatus:
@@ -42,14 +42,14 @@ def read_task_status(theirs: mesh.TaskStatus) -> v1_0.TaskStatus:
     )
 
 
-def write_task_status(ours: v1_0.TaskStatus) -> dict[str, object]:
+def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
     """Write `TaskStatus` for mesh tasks/*."""
     out: dict[str, object] = {
-        "state": write_task_state(ours.state),
-        "timestamp": "1970-01-01T00:00:00.000Z" if ours.timestamp is None else base.timestamp_text(ours.timestamp),
+        "state": write_task_state(ours.get("state", "TASK_STATE_UNSPECIFIED")),
+        "timestamp": ours.get("timestamp") or "1970-01-01T00:00:00.000Z",
     }
-    if ours.message is not None:
-        out["message"] = write_message(ours.message)
+    if "message" in ours:
+        out["message"] = write_message(ours["message"])
     return out
 
 
@@ -64,13 +64,17 @@ def read_artifact(theirs: mesh.Artifact) -> v1_0.Artifact:
     )
 
 
-def write_artifact(ours: v1_0.Artifact, position: int = 0) -> dict[str, object]:
+def write_artifact(ours: base.JsonMembers, position: int = 0) -> dict[str, object]:
     """Write `Artifact` for mesh tasks/*."""
-    out: dict[str, object] = {"name": ours.name or ours.artifact_id, "parts": [write_part(item) for item in ours.parts], "index": position}
-    if ours.description is not None:
-        out["description"] = ours.description
-    if ours.metadata is not None:
-        out["metadata"] = ours.metadata
+    out: dict[str, object] = {
+        "name": ours.get("name") or ours.get("artifactId", ""),
+        "parts": [write_part(item) for item in ours.get("parts", [])],
+        "index": position,
+    }
+    if "description" in ours:
+        out["description"] = ours["description"]
+    if "metadata" in ours:
+        out["metadata"] = ours["metadata"]
     return out
 
 
@@ -79,10 +83,10 @@ def read_task_as_send_message_response(theirs: mesh.Task) -> v1_0.SendMessageRes
     return v1_0.SendMessageResponse(task=read_task(theirs))
 
 
-def write_send_message_response_as_task(ours: v1_0.SendMessageResponse) -> dict[str, object]:
+def write_send_message_response_as_task(ours: base.JsonMembers) -> dict[str, object]:
     """Write `SendMessageResponse` for mesh tasks/* as `Task`."""
-    if ours.task is not None:
-        return write_task(ours.task)
+    if "task" in ours:
+        return write_task(ours["task"])
     raise conversions.UntranslatableError("mesh tasks/* has no Task for this SendMessageResponse")
 
 
@@ -98,16 +102,16 @@ def read_task(theirs: mesh.Task) -> v1_0.Task:
     )
 
 
-def write_task(ours: v1_0.Task) -> dict[str, object]:
+def write_task(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Task` for mesh tasks/*."""
     out: dict[str, object] = {
-        "id": ours.id,
-        "status": write_task_status(ours.status),
-        "artifacts": [write_artifact(item, position) for position, item in enumerate(ours.artifacts or [])],
-        "history": [write_message(item) for item in ours.history or []],
+        "id": ours.get("id", ""),
+        "status": write_task_status(ours["status"]),
+        "artifacts": [write_artifact(item, position) for position, item in enumerate(ours.get("artifacts") or base.NO_ITEMS)],
+        "history": [write_message(item) for item in ours.get("history") or base.NO_ITEMS],
     }
-    if ours.context_id is not None:
-        out["sessionId"] = ours.context_id
-    if ours.metadata is not None:
-        out["metadata"] = ours.metadata
+    if "contextId" in ours:
+        out["sessionId"] = ours["contextId"]
+    if "metadata" in ours:
+        out["metadata"] = ours["metadata"]
     return out

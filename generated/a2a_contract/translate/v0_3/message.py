@@ -12,7 +12,7 @@ def read_role(theirs: v0_3.Role) -> v1_0.Role:
     return _READ_ROLE.get(theirs) or v1_0.Role(theirs.value)
 
 
-def write_role(ours: v1_0.Role) -> str:
+def write_role(ours: str) -> str:
     """Write `Role` for A2A 0.3."""
     return _WRITE_ROLE.get(ours) or "user"
 
@@ -22,12 +22,12 @@ def read_text_part_as_part(theirs: v0_3.TextPart) -> v1_0.Part:
     return v1_0.Part(text=theirs.text, metadata=theirs.metadata)
 
 
-def write_part_as_text_part(ours: v1_0.Part) -> dict[str, object]:
+def write_part_as_text_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for A2A 0.3 as `TextPart`."""
-    if ours.text is not None:
-        out: dict[str, object] = {"kind": "text", "text": ours.text}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
+    if "text" in ours:
+        out: dict[str, object] = {"kind": "text", "text": ours["text"]}
+        if "metadata" in ours:
+            out["metadata"] = ours["metadata"]
         return out
     raise conversions.UntranslatableError("A2A 0.3 has no TextPart for this Part")
 
@@ -40,27 +40,27 @@ def read_file_part_as_part(theirs: v0_3.FilePart) -> v1_0.Part:
     return v1_0.Part(url=file.uri, metadata=theirs.metadata, filename=file.name, media_type=file.mime_type)
 
 
-def write_part_as_file_part(ours: v1_0.Part) -> dict[str, object]:
+def write_part_as_file_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for A2A 0.3 as `FilePart`."""
-    if ours.raw is not None:
-        file_out: dict[str, object] = {"bytes": base.base64_text(ours.raw)}
-        if ours.filename is not None:
-            file_out["name"] = ours.filename
-        if ours.media_type is not None:
-            file_out["mimeType"] = ours.media_type
+    if "raw" in ours:
+        file_out: dict[str, object] = {"bytes": ours["raw"]}
+        if "filename" in ours:
+            file_out["name"] = ours["filename"]
+        if "mediaType" in ours:
+            file_out["mimeType"] = ours["mediaType"]
         out: dict[str, object] = {"kind": "file", "file": file_out}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
+        if "metadata" in ours:
+            out["metadata"] = ours["metadata"]
         return out
-    if ours.url is not None:
-        file_out = {"uri": ours.url}
-        if ours.filename is not None:
-            file_out["name"] = ours.filename
-        if ours.media_type is not None:
-            file_out["mimeType"] = ours.media_type
+    if "url" in ours:
+        file_out = {"uri": ours["url"]}
+        if "filename" in ours:
+            file_out["name"] = ours["filename"]
+        if "mediaType" in ours:
+            file_out["mimeType"] = ours["mediaType"]
         out = {"kind": "file", "file": file_out}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
+        if "metadata" in ours:
+            out["metadata"] = ours["metadata"]
         return out
     raise conversions.UntranslatableError("A2A 0.3 has no FilePart for this Part")
 
@@ -71,10 +71,10 @@ def read_data_part_as_part(theirs: v0_3.DataPart) -> v1_0.Part:
     return v1_0.Part(data=content, metadata=marks)
 
 
-def write_part_as_data_part(ours: v1_0.Part) -> dict[str, object]:
+def write_part_as_data_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for A2A 0.3 as `DataPart`."""
-    if ours.data is not None:
-        content, marks = conversions.wrap(None if ours.data is base.JSON_NULL else ours.data, ours.metadata, "value", "data_part_compat")
+    if "data" in ours:
+        content, marks = conversions.wrap(ours["data"], ours.get("metadata"), "value", "data_part_compat")
         out: dict[str, object] = {"kind": "data", "data": content}
         if marks is not None:
             out["metadata"] = marks
@@ -91,13 +91,13 @@ def read_part(theirs: v0_3.Part) -> v1_0.Part:
     return read_data_part_as_part(theirs)
 
 
-def write_part(ours: v1_0.Part) -> dict[str, object]:
+def write_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for A2A 0.3."""
-    if ours.text is not None:
+    if "text" in ours:
         return write_part_as_text_part(ours)
-    if ours.raw is not None or ours.url is not None:
+    if "raw" in ours or "url" in ours:
         return write_part_as_file_part(ours)
-    if ours.data is not None:
+    if "data" in ours:
         return write_part_as_data_part(ours)
     raise conversions.UntranslatableError("A2A 0.3 has no Part for this Part")
 
@@ -116,22 +116,22 @@ def read_message(theirs: v0_3.Message) -> v1_0.Message:
     )
 
 
-def write_message(ours: v1_0.Message) -> dict[str, object]:
+def write_message(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Message` for A2A 0.3."""
     out: dict[str, object] = {
         "kind": "message",
-        "messageId": ours.message_id,
-        "role": write_role(ours.role),
-        "parts": [write_part(item) for item in ours.parts],
+        "messageId": ours.get("messageId", ""),
+        "role": write_role(ours.get("role", "ROLE_UNSPECIFIED")),
+        "parts": [write_part(item) for item in ours.get("parts", [])],
     }
-    if ours.context_id is not None:
-        out["contextId"] = ours.context_id
-    if ours.task_id is not None:
-        out["taskId"] = ours.task_id
-    if ours.reference_task_ids is not None:
-        out["referenceTaskIds"] = ours.reference_task_ids
-    if ours.extensions is not None:
-        out["extensions"] = ours.extensions
-    if ours.metadata is not None:
-        out["metadata"] = ours.metadata
+    if "contextId" in ours:
+        out["contextId"] = ours["contextId"]
+    if "taskId" in ours:
+        out["taskId"] = ours["taskId"]
+    if "referenceTaskIds" in ours:
+        out["referenceTaskIds"] = ours["referenceTaskIds"]
+    if "extensions" in ours:
+        out["extensions"] = ours["extensions"]
+    if "metadata" in ours:
+        out["metadata"] = ours["metadata"]
     return out

@@ -37,9 +37,9 @@ def read_task_state(theirs: v0_3.TaskState) -> v1_0.TaskState:
     return _READ_TASK_STATE.get(theirs) or v1_0.TaskState(theirs.value)
 
 
-def write_task_state(ours: v1_0.TaskState) -> str:
+def write_task_state(ours: str) -> str:
     """Write `TaskState` for A2A 0.3."""
-    return _WRITE_TASK_STATE.get(ours) or ours.value
+    return _WRITE_TASK_STATE.get(ours) or ours
 
 
 def read_task_status(theirs: v0_3.TaskStatus) -> v1_0.TaskStatus:
@@ -49,13 +49,13 @@ def read_task_status(theirs: v0_3.TaskStatus) -> v1_0.TaskStatus:
     )
 
 
-def write_task_status(ours: v1_0.TaskStatus) -> dict[str, object]:
+def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
     """Write `TaskStatus` for A2A 0.3."""
-    out: dict[str, object] = {"state": write_task_state(ours.state)}
-    if ours.message is not None:
-        out["message"] = write_message(ours.message)
-    if ours.timestamp is not None:
-        out["timestamp"] = base.timestamp_text(ours.timestamp)
+    out: dict[str, object] = {"state": write_task_state(ours.get("state", "TASK_STATE_UNSPECIFIED"))}
+    if "message" in ours:
+        out["message"] = write_message(ours["message"])
+    if "timestamp" in ours:
+        out["timestamp"] = ours["timestamp"]
     return out
 
 
@@ -71,17 +71,17 @@ def read_artifact(theirs: v0_3.Artifact) -> v1_0.Artifact:
     )
 
 
-def write_artifact(ours: v1_0.Artifact) -> dict[str, object]:
+def write_artifact(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Artifact` for A2A 0.3."""
-    out: dict[str, object] = {"artifactId": ours.artifact_id, "parts": [write_part(item) for item in ours.parts]}
-    if ours.name is not None:
-        out["name"] = ours.name
-    if ours.description is not None:
-        out["description"] = ours.description
-    if ours.extensions is not None:
-        out["extensions"] = ours.extensions
-    if ours.metadata is not None:
-        out["metadata"] = ours.metadata
+    out: dict[str, object] = {"artifactId": ours.get("artifactId", ""), "parts": [write_part(item) for item in ours.get("parts", [])]}
+    if "name" in ours:
+        out["name"] = ours["name"]
+    if "description" in ours:
+        out["description"] = ours["description"]
+    if "extensions" in ours:
+        out["extensions"] = ours["extensions"]
+    if "metadata" in ours:
+        out["metadata"] = ours["metadata"]
     return out
 
 
@@ -97,13 +97,18 @@ def read_task(theirs: v0_3.Task) -> v1_0.Task:
     )
 
 
-def write_task(ours: v1_0.Task) -> dict[str, object]:
+def write_task(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Task` for A2A 0.3."""
-    out: dict[str, object] = {"kind": "task", "id": ours.id, "contextId": ours.context_id or "", "status": write_task_status(ours.status)}
-    if ours.artifacts is not None:
-        out["artifacts"] = [write_artifact(item) for item in ours.artifacts]
-    if ours.history is not None:
-        out["history"] = [write_message(item) for item in ours.history]
-    if ours.metadata is not None:
-        out["metadata"] = ours.metadata
+    out: dict[str, object] = {
+        "kind": "task",
+        "id": ours.get("id", ""),
+        "contextId": ours.get("contextId") or "",
+        "status": write_task_status(ours["status"]),
+    }
+    if "artifacts" in ours:
+        out["artifacts"] = [write_artifact(item) for item in ours["artifacts"]]
+    if "history" in ours:
+        out["history"] = [write_message(item) for item in ours["history"]]
+    if "metadata" in ours:
+        out["metadata"] = ours["metadata"]
     return out

@@ -12,7 +12,7 @@ def read_role(theirs: v0_3_proto.Role) -> v1_0.Role:
     return _READ_ROLE.get(theirs) or v1_0.Role(theirs.value)
 
 
-def write_role(ours: v1_0.Role) -> str:
+def write_role(ours: str) -> str:
     """Write `Role` for A2A 0.3 in ProtoJSON."""
     return _WRITE_ROLE.get(ours) or "ROLE_UNSPECIFIED"
 
@@ -33,35 +33,35 @@ def read_part(theirs: v0_3_proto.Part) -> v1_0.Part:
     return v1_0.Part()
 
 
-def write_part(ours: v1_0.Part) -> dict[str, object]:
+def write_part(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Part` for A2A 0.3 in ProtoJSON."""
-    if ours.text is not None:
-        out: dict[str, object] = {"text": ours.text}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
+    if "text" in ours:
+        out: dict[str, object] = {"text": ours["text"]}
+        if "metadata" in ours:
+            out["metadata"] = ours["metadata"]
         return out
-    if ours.raw is not None:
-        file_out: dict[str, object] = {"fileWithBytes": base.base64_text(ours.raw)}
-        if ours.media_type is not None:
-            file_out["mimeType"] = ours.media_type
-        if ours.filename is not None:
-            file_out["name"] = ours.filename
+    if "raw" in ours:
+        file_out: dict[str, object] = {"fileWithBytes": ours["raw"]}
+        if "mediaType" in ours:
+            file_out["mimeType"] = ours["mediaType"]
+        if "filename" in ours:
+            file_out["name"] = ours["filename"]
         out = {"file": file_out}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
+        if "metadata" in ours:
+            out["metadata"] = ours["metadata"]
         return out
-    if ours.url is not None:
-        file_out = {"fileWithUri": ours.url}
-        if ours.media_type is not None:
-            file_out["mimeType"] = ours.media_type
-        if ours.filename is not None:
-            file_out["name"] = ours.filename
+    if "url" in ours:
+        file_out = {"fileWithUri": ours["url"]}
+        if "mediaType" in ours:
+            file_out["mimeType"] = ours["mediaType"]
+        if "filename" in ours:
+            file_out["name"] = ours["filename"]
         out = {"file": file_out}
-        if ours.metadata is not None:
-            out["metadata"] = ours.metadata
+        if "metadata" in ours:
+            out["metadata"] = ours["metadata"]
         return out
-    if ours.data is not None:
-        content, marks = conversions.wrap(None if ours.data is base.JSON_NULL else ours.data, ours.metadata, "value", "data_part_compat")
+    if "data" in ours:
+        content, marks = conversions.wrap(ours["data"], ours.get("metadata"), "value", "data_part_compat")
         data_out: dict[str, object] = {"data": content}
         out = {"data": data_out}
         if marks is not None:
@@ -83,15 +83,19 @@ def read_message(theirs: v0_3_proto.Message) -> v1_0.Message:
     )
 
 
-def write_message(ours: v1_0.Message) -> dict[str, object]:
+def write_message(ours: base.JsonMembers) -> dict[str, object]:
     """Write `Message` for A2A 0.3 in ProtoJSON."""
-    out: dict[str, object] = {"messageId": ours.message_id, "role": write_role(ours.role), "content": [write_part(item) for item in ours.parts]}
-    if ours.context_id is not None:
-        out["contextId"] = ours.context_id
-    if ours.task_id is not None:
-        out["taskId"] = ours.task_id
-    if ours.metadata is not None:
-        out["metadata"] = ours.metadata
-    if ours.extensions is not None:
-        out["extensions"] = ours.extensions
+    out: dict[str, object] = {
+        "messageId": ours.get("messageId", ""),
+        "role": write_role(ours.get("role", "ROLE_UNSPECIFIED")),
+        "content": [write_part(item) for item in ours.get("parts", [])],
+    }
+    if "contextId" in ours:
+        out["contextId"] = ours["contextId"]
+    if "taskId" in ours:
+        out["taskId"] = ours["taskId"]
+    if "metadata" in ours:
+        out["metadata"] = ours["metadata"]
+    if "extensions" in ours:
+        out["extensions"] = ours["extensions"]
     return out

@@ -98,7 +98,7 @@ class Approvals:
             inputs = {**inputs, TOKEN: pending.id}
         elif not pending.decides:
             inputs = self._merge(inputs, answer)
-        data = {key: {**value, "answer": write_message(answer)} for key, value in call.data.items()}
+        data = {key: {**value, "answer": write_message(answer.to_dict())} for key, value in call.data.items()}
         return replace(call, inputs=inputs, data=data)
 
     def _merge(self, inputs: Any, answer: Message) -> Any:

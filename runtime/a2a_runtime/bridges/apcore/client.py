@@ -90,7 +90,7 @@ class ApcoreClient:
         except (A2AClientError, A2AError) as error:
             notes: list[str] = getattr(error, "__notes__", [])
             raise A2ADiscoveryError(f"{self._url}: no card: {'; '.join((str(error), *notes))}") from error
-        return v0_3.AgentCard.model_validate(write_agent_card(card))
+        return v0_3.AgentCard.model_validate(write_agent_card(card.to_dict()))
 
     async def send_message(
         self, message: MessageContent, *, skill_id: str | None = None, metadata: Mapping[str, object] | None = None, context_id: str | None = None
@@ -98,7 +98,7 @@ class ApcoreClient:
         """Send a message, and wait until its task has ended or asks."""
         content = _to_content(message)
         sent = await self._client.send(content, context_id=context_id, options=_build_options(skill_id, metadata))
-        return _to_task(sent) if isinstance(sent, v1_0.Task) else v0_3.Message.model_validate(write_v0_3_message(sent))
+        return _to_task(sent) if isinstance(sent, v1_0.Task) else v0_3.Message.model_validate(write_v0_3_message(sent.to_dict()))
 
     async def stream_message(
         self, message: MessageContent, *, skill_id: str | None = None, metadata: Mapping[str, object] | None = None, context_id: str | None = None
@@ -149,16 +149,16 @@ def _nest_file(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _to_task(task: v1_0.Task) -> v0_3.Task:
-    return v0_3.Task.model_validate(write_v0_3_task(task))
+    return v0_3.Task.model_validate(write_v0_3_task(task.to_dict()))
 
 
 def _to_updates(event: object) -> list[Updates]:
     """Convert an event; the task at the beginning of a stream is a status and the artifacts that it has."""
     match event:
         case v1_0.TaskStatusUpdateEvent():
-            return [v0_3.TaskStatusUpdateEvent.model_validate(write_task_status_update_event(event))]
+            return [v0_3.TaskStatusUpdateEvent.model_validate(write_task_status_update_event(event.to_dict()))]
         case v1_0.TaskArtifactUpdateEvent():
-            return [v0_3.TaskArtifactUpdateEvent.model_validate(write_task_artifact_update_event(event))]
+            return [v0_3.TaskArtifactUpdateEvent.model_validate(write_task_artifact_update_event(event.to_dict()))]
         case v1_0.Task():
             context_id = event.context_id or ""
             artifacts = [v1_0.TaskArtifactUpdateEvent(task_id=event.id, context_id=context_id, artifact=each) for each in event.artifacts or ()]

@@ -177,9 +177,9 @@ class ApcoreSource(SkillSource):
         data: dict[str, object] = {
             "task_id": context.task_id,
             "context_id": context.context_id,
-            "message": write_message(message),
-            "parts": [write_part(part) for index, part in enumerate(message.parts) if index != selected.position],
-            "history": [write_message(each) for each in await self._read_history(message, context)],
+            "message": write_message(message.to_dict()),
+            "parts": [write_part(part.to_dict()) for index, part in enumerate(message.parts) if index != selected.position],
+            "history": [write_message(each.to_dict()) for each in await self._read_history(message, context)],
             "metadata": dict(context.request.metadata),
         }
         return ModuleCall(skill.id, value, context.caller, {DATA_KEY: data}, lambda: context.is_cancelled)

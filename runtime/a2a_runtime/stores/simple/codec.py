@@ -12,12 +12,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, cast
 
 from pydantic_core import to_json
 
 from a2a_contract import errors as contract_errors
 from a2a_contract import v0_3
+from a2a_contract.base import JsonMembers, WireModel
 from a2a_contract.errors import A2AError
 from a2a_contract.translate import v0_3 as translation
 from a2a_contract.v1_0 import Artifact, Message, Task, TaskState
@@ -25,8 +26,6 @@ from a2a_runtime import errors
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores.models import TaskQuery
 from a2a_runtime.stores.simple import storage as own_models
-
-T = TypeVar("T")
 
 REQUIRED = ("load_task", "create_task", "update_task")
 OPTIONAL = ("list_tasks", "delete_task", "delete_context", "get_version", "load_context", "update_context")
@@ -100,10 +99,10 @@ class StorageCodec:
         body = task.model_dump_json(by_alias=True, exclude_none=True)
         return translation.read_task(v0_3.Task.model_validate_json(body)) if self._is_0_3 else Task.model_validate_json(body)
 
-    def _build(self, model: Any, value: T, translate: Callable[[T], Mapping[str, object]]) -> object:  # noqa: ANN401 - a class of another library
+    def _build(self, model: Any, value: WireModel, translate: Callable[[JsonMembers], Mapping[str, object]]) -> object:  # noqa: ANN401 - a class of another library
         if isinstance(value, model):
             return value
-        return model.model_validate_json(to_json(translate(value)) if self._is_0_3 else cast("Any", value).to_json())
+        return model.model_validate_json(to_json(translate(value.to_dict())) if self._is_0_3 else value.to_json())
 
 
 def to_store_error(error: Exception, name: str) -> A2AError:
