@@ -146,6 +146,11 @@ def serialize_with(write: Callable[[JsonMembers], object]) -> Callable[[Encoded[
     return lambda answer: to_json(write(from_json(answer.json)))
 
 
+def read_with(model: type[Ours], read: Callable[[Any], dict[str, object]]) -> Callable[[Any], Ours]:
+    """Return a function that builds a canonical request or result of the members that a translation reads."""
+    return lambda theirs: model.__pydantic_validator__.validate_python(read(theirs))
+
+
 def encode_with(write: Callable[[JsonMembers], dict[str, object]]) -> Callable[[Ours], dict[str, object]]:
     """Return a function that encodes a request by a translation."""
     return lambda request: write(request.to_dict())

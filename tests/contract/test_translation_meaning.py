@@ -21,6 +21,11 @@ def task(state: str, **more: object) -> v1_0.Task:
     return v1_0.Task.model_validate({"id": "t", "contextId": "c", "status": {"state": state}, **more})
 
 
+def read_send(params: mesh.TaskSendParams) -> v1_0.SendMessageRequest:
+    """Read the parameters of tasks/send."""
+    return v1_0.SendMessageRequest.model_validate(to_mesh.read_task_send_params_as_send_message_request(params))
+
+
 def status_event(state: str) -> v1_0.TaskStatusUpdateEvent:
     """Make the news of a state."""
     return v1_0.TaskStatusUpdateEvent.model_validate({"taskId": "t", "contextId": "c", "status": {"state": state}})
@@ -30,13 +35,13 @@ def status_event(state: str) -> v1_0.TaskStatusUpdateEvent:
 def test_a_request_of_0_3_waits_by_default(blocking: bool | None, immediately: bool | None) -> None:  # noqa: FBT001 - a value of the protocol
     """Waiting is the default of 0.3, as it is of 1.0."""
     read = to_v0_3.read_message_send_configuration_as_send_message_configuration(v0_3.MessageSendConfiguration(blocking=blocking))
-    assert read.return_immediately is immediately
+    assert v1_0.SendMessageConfiguration.model_validate(read).return_immediately is immediately
 
 
 def test_a_protocol_buffer_omits_what_is_false() -> None:
     """In the ProtoJSON form, a configuration that says nothing of waiting has said no."""
     read = to_v0_3_proto.read_send_message_configuration(v0_3_proto.SendMessageConfiguration())
-    assert read.return_immediately is True
+    assert read["return_immediately"] is True
 
 
 STATES_0_3 = {
@@ -77,7 +82,7 @@ def test_the_last_event_is_marked(state: str, in_0_3: bool, in_mesh: bool) -> No
 
 def test_a_request_without_anything_is_a_request() -> None:
     """Parameters of tasks/send may be empty; the message then has an identity of its own and nothing to say."""
-    first, second = (to_mesh.read_task_send_params_as_send_message_request(mesh.TaskSendParams.model_validate({})) for _ in range(2))
+    first, second = (read_send(mesh.TaskSendParams.model_validate({})) for _ in range(2))
     assert first.message.message_id
     assert first.message.message_id != second.message.message_id
     assert (first.message.role, first.message.parts, first.message.task_id) == (v1_0.Role.USER, [], None)
@@ -85,14 +90,14 @@ def test_a_request_without_anything_is_a_request() -> None:
 
 def test_a_client_names_the_task_and_the_session() -> None:
     """The identifiers of tasks/send are those of the task and the conversation of the message."""
-    read = to_mesh.read_task_send_params_as_send_message_request(mesh.TaskSendParams.model_validate({"id": "t", "sessionId": "s"}))
+    read = read_send(mesh.TaskSendParams.model_validate({"id": "t", "sessionId": "s"}))
     assert (read.message.task_id, read.message.context_id) == ("t", "s")
 
 
 def test_why_a_task_is_canceled_is_metadata() -> None:
     """The reason of tasks/cancel is found in the metadata of the request."""
     read = to_mesh.read_task_cancel_params_as_cancel_task_request(mesh.TaskCancelParams(id="t", reason="tired"))
-    assert read.metadata == {"reason": "tired"}
+    assert read["metadata"] == {"reason": "tired"}
 
 
 def test_data_stay_data() -> None:
@@ -133,7 +138,7 @@ def test_parts_of_0_3_name_their_kind(ours: dict[str, object], theirs: dict[str,
     part = v1_0.Part.model_validate_json(json.dumps(ours))
     assert to_v0_3.write_part(part.to_dict()) == theirs
     message = v0_3.Message.model_validate_json(json.dumps({"kind": "message", "messageId": "m", "role": "user", "parts": [theirs]}))
-    assert to_v0_3.read_message(message).parts == [part]
+    assert v1_0.Message.model_validate(to_v0_3.read_message(message)).parts == [part]
 
 
 def test_the_addresses_of_a_card_are_one_list() -> None:
@@ -141,7 +146,7 @@ def test_the_addresses_of_a_card_are_one_list() -> None:
     card = v0_3.AgentCard.model_validate(
         {"name": "n", "url": "u", "preferredTransport": "HTTP+JSON", "additionalInterfaces": [{"url": "v", "transport": "GRPC"}]}
     )
-    read = to_v0_3.read_agent_card(card)
+    read = v1_0.AgentCard.model_validate(to_v0_3.read_agent_card(card))
     assert [(each.url, each.protocol_binding, each.protocol_version) for each in read.supported_interfaces] == [
         ("u", "HTTP+JSON", "0.3.0"),
         ("v", "GRPC", "0.3.0"),

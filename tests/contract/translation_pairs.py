@@ -60,7 +60,9 @@ class Translated:
             importlib.import_module(f"a2a_contract.translate.{self.dialect}"), function_name(self.pair, self.direction)
         )
         model = adapter(*self.source).validate_json(json.dumps(document))
-        return plain(function(model if self.direction is Direction.READ else plain(model)))
+        if self.direction is Direction.WRITE:
+            return plain(function(plain(model)))
+        return plain(adapter(*self.back.source).validate_python(function(model)))
 
     def dropped(self, document: object) -> list[Difference]:
         """Translate a document and back, and list what is no longer there."""

@@ -164,7 +164,7 @@ def _emit_translate(contract: Contract, dialect: str, way: CallStyle) -> Code:
         return Code(f"build_default(ours.{way.operation.request})")
     if not is_translated(contract, dialect):
         return Code("identity")
-    return Code(f"translate.{function_name(TypePair(way.request, way.operation.request), Direction.READ)}")
+    return _emit_read(way.request, way.operation.request)
 
 
 def _emit_serialize(contract: Contract, dialect: str, way: CallStyle) -> Code:
@@ -189,7 +189,11 @@ def _emit_response(contract: Contract, dialect: str, way: CallStyle) -> Code | N
         return None
     if not is_translated(contract, dialect):
         return Code(f"ResponseReader({'ours' if dialect == contract.canonical else 'theirs'}.{way.result})")
-    return Code(f"ResponseReader(theirs.{way.result}, translate.{function_name(TypePair(way.result, way.operation.response), Direction.READ)})")
+    return Code(f"ResponseReader(theirs.{way.result}, {_emit_read(way.result, way.operation.response)})")
+
+
+def _emit_read(theirs: str, ours: str) -> Code:
+    return Code(f"read_with(ours.{ours}, translate.{function_name(TypePair(theirs, ours), Direction.READ)})")
 
 
 def _requirements_constant(request: str | None) -> str:

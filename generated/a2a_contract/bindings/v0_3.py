@@ -8,7 +8,17 @@ from .. import operations
 from .. import v0_3 as theirs
 from .. import v1_0 as ours
 from ..base import Requirement
-from ..binding import AnyBinding, Binding, Empty, ResponseReader, build_default, encode_empty, encode_with, serialize_with
+from ..binding import (
+    AnyBinding,
+    Binding,
+    Empty,
+    ResponseReader,
+    build_default,
+    encode_empty,
+    encode_with,
+    read_with,
+    serialize_with,
+)
 from ..translate import v0_3 as translate
 
 _MESSAGE_SEND_PARAMS = (
@@ -36,106 +46,110 @@ SEND_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.Se
     operation=operations.SEND_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    translate=translate.read_message_send_params_as_send_message_request,
+    translate=read_with(ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request),
     serialize=serialize_with(translate.write_send_message_response_as_send_message_result),
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
-    response=ResponseReader(theirs.SendMessageResult, translate.read_send_message_result_as_send_message_response),
+    response=ResponseReader(
+        theirs.SendMessageResult, read_with(ours.SendMessageResponse, translate.read_send_message_result_as_send_message_response)
+    ),
     misplaced=(("messageId", ("message", "messageId")),),
 )
 SEND_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.SendMessageResponse] = Binding(
     operation=operations.SEND_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    translate=translate.read_message_send_params_as_send_message_request,
+    translate=read_with(ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request),
     serialize=serialize_with(translate.write_send_message_response_as_send_message_reply),
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
-    response=ResponseReader(theirs.SendMessageReply, translate.read_send_message_reply_as_send_message_response),
+    response=ResponseReader(theirs.SendMessageReply, read_with(ours.SendMessageResponse, translate.read_send_message_reply_as_send_message_response)),
     misplaced=(("messageId", ("message", "messageId")),),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    translate=translate.read_message_send_params_as_send_message_request,
+    translate=read_with(ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request),
     serialize=serialize_with(translate.write_stream_response_as_stream_result),
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
-    response=ResponseReader(theirs.StreamResult, translate.read_stream_result_as_stream_response),
+    response=ResponseReader(theirs.StreamResult, read_with(ours.StreamResponse, translate.read_stream_result_as_stream_response)),
     misplaced=(("messageId", ("message", "messageId")),),
 )
 SEND_STREAMING_MESSAGE_OVER_HTTP: Binding[theirs.MessageSendParams, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v0_3",
     request=theirs.MessageSendParams,
-    translate=translate.read_message_send_params_as_send_message_request,
+    translate=read_with(ours.SendMessageRequest, translate.read_message_send_params_as_send_message_request),
     serialize=serialize_with(translate.write_stream_response_as_stream_reply),
     requirements=_MESSAGE_SEND_PARAMS,
     encode_request=encode_with(translate.write_send_message_request_as_message_send_params),
-    response=ResponseReader(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
+    response=ResponseReader(theirs.StreamReply, read_with(ours.StreamResponse, translate.read_stream_reply_as_stream_response)),
     misplaced=(("messageId", ("message", "messageId")),),
 )
 GET_TASK: Binding[theirs.TaskQueryParams, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
     dialect="v0_3",
     request=theirs.TaskQueryParams,
-    translate=translate.read_task_query_params_as_get_task_request,
+    translate=read_with(ours.GetTaskRequest, translate.read_task_query_params_as_get_task_request),
     serialize=serialize_with(translate.write_task),
     requirements=_TASK_QUERY_PARAMS,
     encode_request=encode_with(translate.write_get_task_request_as_task_query_params),
-    response=ResponseReader(theirs.Task, translate.read_task),
+    response=ResponseReader(theirs.Task, read_with(ours.Task, translate.read_task)),
 )
 LIST_TASKS: Binding[theirs.ListTasksParams, ours.ListTasksRequest, ours.ListTasksResponse] = Binding(
     operation=operations.LIST_TASKS,
     dialect="v0_3",
     request=theirs.ListTasksParams,
-    translate=translate.read_list_tasks_params_as_list_tasks_request,
+    translate=read_with(ours.ListTasksRequest, translate.read_list_tasks_params_as_list_tasks_request),
     serialize=serialize_with(translate.write_list_tasks_response_as_list_tasks_result),
     requirements=_LIST_TASKS_PARAMS,
     encode_request=encode_with(translate.write_list_tasks_request_as_list_tasks_params),
-    response=ResponseReader(theirs.ListTasksResult, translate.read_list_tasks_result_as_list_tasks_response),
+    response=ResponseReader(theirs.ListTasksResult, read_with(ours.ListTasksResponse, translate.read_list_tasks_result_as_list_tasks_response)),
 )
 CANCEL_TASK: Binding[theirs.TaskIdParams, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
     dialect="v0_3",
     request=theirs.TaskIdParams,
-    translate=translate.read_task_id_params_as_cancel_task_request,
+    translate=read_with(ours.CancelTaskRequest, translate.read_task_id_params_as_cancel_task_request),
     serialize=serialize_with(translate.write_task),
     requirements=_TASK_ID_PARAMS,
     encode_request=encode_with(translate.write_cancel_task_request_as_task_id_params),
-    response=ResponseReader(theirs.Task, translate.read_task),
+    response=ResponseReader(theirs.Task, read_with(ours.Task, translate.read_task)),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v0_3",
     request=theirs.TaskIdParams,
-    translate=translate.read_task_id_params_as_subscribe_to_task_request,
+    translate=read_with(ours.SubscribeToTaskRequest, translate.read_task_id_params_as_subscribe_to_task_request),
     serialize=serialize_with(translate.write_stream_response_as_stream_result),
     requirements=_TASK_ID_PARAMS,
     encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_id_params),
-    response=ResponseReader(theirs.StreamResult, translate.read_stream_result_as_stream_response),
+    response=ResponseReader(theirs.StreamResult, read_with(ours.StreamResponse, translate.read_stream_result_as_stream_response)),
 )
 SUBSCRIBE_TO_TASK_OVER_HTTP: Binding[theirs.TaskIdParams, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v0_3",
     request=theirs.TaskIdParams,
-    translate=translate.read_task_id_params_as_subscribe_to_task_request,
+    translate=read_with(ours.SubscribeToTaskRequest, translate.read_task_id_params_as_subscribe_to_task_request),
     serialize=serialize_with(translate.write_stream_response_as_stream_reply),
     requirements=_TASK_ID_PARAMS,
     encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_id_params),
-    response=ResponseReader(theirs.StreamReply, translate.read_stream_reply_as_stream_response),
+    response=ResponseReader(theirs.StreamReply, read_with(ours.StreamResponse, translate.read_stream_reply_as_stream_response)),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.TaskPushNotificationConfig, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig] = (
     Binding(
         operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
         dialect="v0_3",
         request=theirs.TaskPushNotificationConfig,
-        translate=translate.read_task_push_notification_config,
+        translate=read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config),
         serialize=serialize_with(translate.write_task_push_notification_config),
         requirements=_TASK_PUSH_NOTIFICATION_CONFIG,
         encode_request=encode_with(translate.write_task_push_notification_config),
-        response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
+        response=ResponseReader(
+            theirs.TaskPushNotificationConfig, read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config)
+        ),
     )
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
@@ -144,11 +158,16 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     operation=operations.GET_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v0_3",
     request=theirs.GetTaskPushNotificationConfigParams,
-    translate=translate.read_get_task_push_notification_config_params_as_get_task_push_notification_config_request,
+    translate=read_with(
+        ours.GetTaskPushNotificationConfigRequest,
+        translate.read_get_task_push_notification_config_params_as_get_task_push_notification_config_request,
+    ),
     serialize=serialize_with(translate.write_task_push_notification_config),
     requirements=_GET_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
     encode_request=encode_with(translate.write_get_task_push_notification_config_request_as_get_task_push_notification_config_params),
-    response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
+    response=ResponseReader(
+        theirs.TaskPushNotificationConfig, read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config)
+    ),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     theirs.ListTaskPushNotificationConfigParams, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
@@ -156,12 +175,19 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     operation=operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     dialect="v0_3",
     request=theirs.ListTaskPushNotificationConfigParams,
-    translate=translate.read_list_task_push_notification_config_params_as_list_task_push_notification_configs_request,
+    translate=read_with(
+        ours.ListTaskPushNotificationConfigsRequest,
+        translate.read_list_task_push_notification_config_params_as_list_task_push_notification_configs_request,
+    ),
     serialize=serialize_with(translate.write_list_task_push_notification_configs_response_as_task_push_notification_configs),
     requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
     encode_request=encode_with(translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_params),
     response=ResponseReader(
-        theirs.TaskPushNotificationConfigs, translate.read_task_push_notification_configs_as_list_task_push_notification_configs_response
+        theirs.TaskPushNotificationConfigs,
+        read_with(
+            ours.ListTaskPushNotificationConfigsResponse,
+            translate.read_task_push_notification_configs_as_list_task_push_notification_configs_response,
+        ),
     ),
 )
 DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationConfigParams, ours.DeleteTaskPushNotificationConfigRequest, Empty] = (
@@ -169,7 +195,10 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationC
         operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
         dialect="v0_3",
         request=theirs.DeleteTaskPushNotificationConfigParams,
-        translate=translate.read_delete_task_push_notification_config_params_as_delete_task_push_notification_config_request,
+        translate=read_with(
+            ours.DeleteTaskPushNotificationConfigRequest,
+            translate.read_delete_task_push_notification_config_params_as_delete_task_push_notification_config_request,
+        ),
         serialize=None,
         requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_PARAMS,
         encode_request=encode_with(translate.write_delete_task_push_notification_config_request_as_delete_task_push_notification_config_params),
@@ -182,7 +211,7 @@ GET_EXTENDED_AGENT_CARD: Binding[Empty, ours.GetExtendedAgentCardRequest, ours.A
     translate=build_default(ours.GetExtendedAgentCardRequest),
     serialize=serialize_with(translate.write_agent_card),
     encode_request=encode_empty,
-    response=ResponseReader(theirs.AgentCard, translate.read_agent_card),
+    response=ResponseReader(theirs.AgentCard, read_with(ours.AgentCard, translate.read_agent_card)),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType(

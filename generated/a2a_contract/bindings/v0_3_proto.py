@@ -8,7 +8,15 @@ from .. import operations
 from .. import v0_3_proto as theirs
 from .. import v1_0 as ours
 from ..base import Requirement
-from ..binding import AnyBinding, Binding, Empty, ResponseReader, encode_with, serialize_with
+from ..binding import (
+    AnyBinding,
+    Binding,
+    Empty,
+    ResponseReader,
+    encode_with,
+    read_with,
+    serialize_with,
+)
 from ..translate import v0_3_proto as translate
 
 _SEND_MESSAGE_REQUEST = (
@@ -32,51 +40,51 @@ SEND_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.S
     operation=operations.SEND_MESSAGE,
     dialect="v0_3_proto",
     request=theirs.SendMessageRequest,
-    translate=translate.read_send_message_request,
+    translate=read_with(ours.SendMessageRequest, translate.read_send_message_request),
     serialize=serialize_with(translate.write_send_message_response),
     requirements=_SEND_MESSAGE_REQUEST,
     encode_request=encode_with(translate.write_send_message_request),
-    response=ResponseReader(theirs.SendMessageResponse, translate.read_send_message_response),
+    response=ResponseReader(theirs.SendMessageResponse, read_with(ours.SendMessageResponse, translate.read_send_message_response)),
 )
 SEND_STREAMING_MESSAGE: Binding[theirs.SendMessageRequest, ours.SendMessageRequest, ours.StreamResponse] = Binding(
     operation=operations.SEND_STREAMING_MESSAGE,
     dialect="v0_3_proto",
     request=theirs.SendMessageRequest,
-    translate=translate.read_send_message_request,
+    translate=read_with(ours.SendMessageRequest, translate.read_send_message_request),
     serialize=serialize_with(translate.write_stream_response),
     requirements=_SEND_MESSAGE_REQUEST,
     encode_request=encode_with(translate.write_send_message_request),
-    response=ResponseReader(theirs.StreamResponse, translate.read_stream_response),
+    response=ResponseReader(theirs.StreamResponse, read_with(ours.StreamResponse, translate.read_stream_response)),
 )
 GET_TASK: Binding[theirs.GetTaskRequest, ours.GetTaskRequest, ours.Task] = Binding(
     operation=operations.GET_TASK,
     dialect="v0_3_proto",
     request=theirs.GetTaskRequest,
-    translate=translate.read_get_task_request,
+    translate=read_with(ours.GetTaskRequest, translate.read_get_task_request),
     serialize=serialize_with(translate.write_task),
     requirements=_GET_TASK_REQUEST,
     encode_request=encode_with(translate.write_get_task_request),
-    response=ResponseReader(theirs.Task, translate.read_task),
+    response=ResponseReader(theirs.Task, read_with(ours.Task, translate.read_task)),
 )
 CANCEL_TASK: Binding[theirs.CancelTaskRequest, ours.CancelTaskRequest, ours.Task] = Binding(
     operation=operations.CANCEL_TASK,
     dialect="v0_3_proto",
     request=theirs.CancelTaskRequest,
-    translate=translate.read_cancel_task_request,
+    translate=read_with(ours.CancelTaskRequest, translate.read_cancel_task_request),
     serialize=serialize_with(translate.write_task),
     requirements=_CANCEL_TASK_REQUEST,
     encode_request=encode_with(translate.write_cancel_task_request),
-    response=ResponseReader(theirs.Task, translate.read_task),
+    response=ResponseReader(theirs.Task, read_with(ours.Task, translate.read_task)),
 )
 SUBSCRIBE_TO_TASK: Binding[theirs.TaskSubscriptionRequest, ours.SubscribeToTaskRequest, ours.StreamResponse] = Binding(
     operation=operations.SUBSCRIBE_TO_TASK,
     dialect="v0_3_proto",
     request=theirs.TaskSubscriptionRequest,
-    translate=translate.read_task_subscription_request_as_subscribe_to_task_request,
+    translate=read_with(ours.SubscribeToTaskRequest, translate.read_task_subscription_request_as_subscribe_to_task_request),
     serialize=serialize_with(translate.write_stream_response),
     requirements=_TASK_SUBSCRIPTION_REQUEST,
     encode_request=encode_with(translate.write_subscribe_to_task_request_as_task_subscription_request),
-    response=ResponseReader(theirs.StreamResponse, translate.read_stream_response),
+    response=ResponseReader(theirs.StreamResponse, read_with(ours.StreamResponse, translate.read_stream_response)),
 )
 CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.CreateTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig, ours.TaskPushNotificationConfig
@@ -84,11 +92,15 @@ CREATE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     operation=operations.CREATE_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v0_3_proto",
     request=theirs.CreateTaskPushNotificationConfigRequest,
-    translate=translate.read_create_task_push_notification_config_request_as_task_push_notification_config,
+    translate=read_with(
+        ours.TaskPushNotificationConfig, translate.read_create_task_push_notification_config_request_as_task_push_notification_config
+    ),
     serialize=serialize_with(translate.write_task_push_notification_config),
     requirements=_CREATE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
     encode_request=encode_with(translate.write_task_push_notification_config_as_create_task_push_notification_config_request),
-    response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
+    response=ResponseReader(
+        theirs.TaskPushNotificationConfig, read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config)
+    ),
 )
 GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     theirs.GetTaskPushNotificationConfigRequest, ours.GetTaskPushNotificationConfigRequest, ours.TaskPushNotificationConfig
@@ -96,11 +108,13 @@ GET_TASK_PUSH_NOTIFICATION_CONFIG: Binding[
     operation=operations.GET_TASK_PUSH_NOTIFICATION_CONFIG,
     dialect="v0_3_proto",
     request=theirs.GetTaskPushNotificationConfigRequest,
-    translate=translate.read_get_task_push_notification_config_request,
+    translate=read_with(ours.GetTaskPushNotificationConfigRequest, translate.read_get_task_push_notification_config_request),
     serialize=serialize_with(translate.write_task_push_notification_config),
     requirements=_GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
     encode_request=encode_with(translate.write_get_task_push_notification_config_request),
-    response=ResponseReader(theirs.TaskPushNotificationConfig, translate.read_task_push_notification_config),
+    response=ResponseReader(
+        theirs.TaskPushNotificationConfig, read_with(ours.TaskPushNotificationConfig, translate.read_task_push_notification_config)
+    ),
 )
 LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     theirs.ListTaskPushNotificationConfigRequest, ours.ListTaskPushNotificationConfigsRequest, ours.ListTaskPushNotificationConfigsResponse
@@ -108,13 +122,19 @@ LIST_TASK_PUSH_NOTIFICATION_CONFIGS: Binding[
     operation=operations.LIST_TASK_PUSH_NOTIFICATION_CONFIGS,
     dialect="v0_3_proto",
     request=theirs.ListTaskPushNotificationConfigRequest,
-    translate=translate.read_list_task_push_notification_config_request_as_list_task_push_notification_configs_request,
+    translate=read_with(
+        ours.ListTaskPushNotificationConfigsRequest,
+        translate.read_list_task_push_notification_config_request_as_list_task_push_notification_configs_request,
+    ),
     serialize=serialize_with(translate.write_list_task_push_notification_configs_response_as_list_task_push_notification_config_response),
     requirements=_LIST_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
     encode_request=encode_with(translate.write_list_task_push_notification_configs_request_as_list_task_push_notification_config_request),
     response=ResponseReader(
         theirs.ListTaskPushNotificationConfigResponse,
-        translate.read_list_task_push_notification_config_response_as_list_task_push_notification_configs_response,
+        read_with(
+            ours.ListTaskPushNotificationConfigsResponse,
+            translate.read_list_task_push_notification_config_response_as_list_task_push_notification_configs_response,
+        ),
     ),
 )
 DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationConfigRequest, ours.DeleteTaskPushNotificationConfigRequest, Empty] = (
@@ -122,7 +142,7 @@ DELETE_TASK_PUSH_NOTIFICATION_CONFIG: Binding[theirs.DeleteTaskPushNotificationC
         operation=operations.DELETE_TASK_PUSH_NOTIFICATION_CONFIG,
         dialect="v0_3_proto",
         request=theirs.DeleteTaskPushNotificationConfigRequest,
-        translate=translate.read_delete_task_push_notification_config_request,
+        translate=read_with(ours.DeleteTaskPushNotificationConfigRequest, translate.read_delete_task_push_notification_config_request),
         serialize=None,
         requirements=_DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
         encode_request=encode_with(translate.write_delete_task_push_notification_config_request),
@@ -132,10 +152,10 @@ GET_EXTENDED_AGENT_CARD: Binding[theirs.GetAgentCardRequest, ours.GetExtendedAge
     operation=operations.GET_EXTENDED_AGENT_CARD,
     dialect="v0_3_proto",
     request=theirs.GetAgentCardRequest,
-    translate=translate.read_get_agent_card_request_as_get_extended_agent_card_request,
+    translate=read_with(ours.GetExtendedAgentCardRequest, translate.read_get_agent_card_request_as_get_extended_agent_card_request),
     serialize=serialize_with(translate.write_agent_card),
     encode_request=encode_with(translate.write_get_extended_agent_card_request_as_get_agent_card_request),
-    response=ResponseReader(theirs.AgentCard, translate.read_agent_card),
+    response=ResponseReader(theirs.AgentCard, read_with(ours.AgentCard, translate.read_agent_card)),
 )
 
 METHODS: Mapping[str, AnyBinding] = MappingProxyType({})

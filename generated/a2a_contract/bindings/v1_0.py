@@ -7,7 +7,14 @@ from types import MappingProxyType
 from .. import operations
 from .. import v1_0 as ours
 from ..base import Requirement
-from ..binding import AnyBinding, Binding, Empty, ResponseReader, identity, serialize_as_is
+from ..binding import (
+    AnyBinding,
+    Binding,
+    Empty,
+    ResponseReader,
+    identity,
+    serialize_as_is,
+)
 
 _SEND_MESSAGE_REQUEST = (
     Requirement(("message",), ("message",), required=frozenset({"message_id", "role", "parts"}), known=frozenset({"role"})),

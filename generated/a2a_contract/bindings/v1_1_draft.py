@@ -8,7 +8,14 @@ from .. import operations
 from .. import v1_0 as ours
 from .. import v1_1_draft as theirs
 from ..base import Requirement
-from ..binding import AnyBinding, Binding, Empty, ResponseReader, identity, serialize_as_is
+from ..binding import (
+    AnyBinding,
+    Binding,
+    Empty,
+    ResponseReader,
+    identity,
+    serialize_as_is,
+)
 
 _SEND_MESSAGE_REQUEST = (
     Requirement(("message",), ("message",), required=frozenset({"message_id", "role", "parts"}), known=frozenset({"role"})),

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from a2a_contract import mesh, v0_3
-from a2a_contract.binding import ResponseReader
+from a2a_contract.binding import ResponseReader, read_with
 from a2a_contract.dialects import CANONICAL, MESH, V0_3, Dialect
 from a2a_contract.jsonrpc import JsonRpcResponseParser
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
@@ -34,8 +34,8 @@ from a2a_runtime.origin import inject_trace
 # The dialects of cards, the most expressive first.
 _CARD_READERS: tuple[tuple[Dialect, ResponseReader[AgentCard]], ...] = (
     (CANONICAL, ResponseReader(AgentCard)),
-    (V0_3, ResponseReader(v0_3.AgentCard, from_v0_3.read_agent_card)),
-    (MESH, ResponseReader(mesh.AgentCard, from_mesh.read_agent_card)),
+    (V0_3, ResponseReader(v0_3.AgentCard, read_with(AgentCard, from_v0_3.read_agent_card))),
+    (MESH, ResponseReader(mesh.AgentCard, read_with(AgentCard, from_mesh.read_agent_card))),
 )
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?(\d{1,9})")
 _NO_CACHE = re.compile(r"(?:^|[,\s])no-(?:store|cache)")

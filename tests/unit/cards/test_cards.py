@@ -99,7 +99,7 @@ def test_the_combined_card_equals_the_cards_that_it_combines(make: Callable[[], 
 def test_the_two_cards_differ_in_their_interfaces_only() -> None:
     """1.0 lists all dialects, the canonical one first; 0.3 lists itself, with the patch level of its cards."""
     newer = v1_0.AgentCard.model_validate(body(rich(), V1_0.name))
-    older = read_agent_card(v0_3.AgentCard.model_validate(body(rich(), V0_3.name)))
+    older = v1_0.AgentCard.model_validate(read_agent_card(v0_3.AgentCard.model_validate(body(rich(), V0_3.name))))
     spoken = [(each.protocol_binding, each.protocol_version, each.url) for each in newer.supported_interfaces]
     assert spoken == [("JSONRPC", "1.0", BASE), ("HTTP+JSON", "1.0", BASE), ("JSONRPC", "0.3", BASE), ("HTTP+JSON", "0.3", BASE)]
     assert [(each.protocol_binding, each.protocol_version) for each in older.supported_interfaces] == [("JSONRPC", "0.3.0"), ("HTTP+JSON", "0.3.0")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 
 import pytest
@@ -14,8 +14,10 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
 from a2a_runtime.settings import Settings
-from a2a_runtime.stores.models import LoggedEvent
+from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.models import ChangeResult, LoggedEvent, StoredTask
 from a2a_runtime.streams.hub import EventHub
+from a2a_runtime.testing.store_contract.case import SCOPE, build_new_task
 
 pytestmark = pytest.mark.anyio
 
@@ -63,17 +65,22 @@ async def test_readers_get_every_event_although_notifications_are_lost(event_log
     assert len(hub._buffers) == 0
 
 
-def announce(hub: EventHub, new: Iterable[LoggedEvent], how: str) -> None:
+def to_result(events: Sequence[LoggedEvent], stored: StoredTask | None = None) -> ChangeResult:
+    """Build the result of the change that has appended some events."""
+    return ChangeResult(2, events[-1].state, events[-1].seq, events, stored=stored)
+
+
+def announce(hub: EventHub, new: Sequence[LoggedEvent], how: str) -> None:
     """Announce a write in one of several ways, or not at all."""
     match how:
         case "append":
-            hub.publish(KEY, new)
+            hub.publish(KEY, to_result(new))
         case "notify":
             hub.on_notification([KEY, "another"])
         case "reconnect":
             hub.on_reconnect()
         case "append late":
-            asyncio.get_running_loop().call_later(0.005, hub.publish, KEY, list(new))
+            asyncio.get_running_loop().call_later(0.005, hub.publish, KEY, to_result(new))
 
 
 async def test_a_lost_notification_costs_time_only(event_log: FakeEventLog, hub: EventHub) -> None:
@@ -154,7 +161,7 @@ async def test_canceled_readers_release_the_buffer(event_log: FakeEventLog, hub:
     await let_readers_wait()
     assert len(hub._buffers) == 1
     async with aclosing(hub.follow(KEY, 0)) as events:
-        hub.publish(KEY, event_log.append())
+        hub.publish(KEY, to_result(event_log.append()))
         assert sequence_numbers([await anext(events)]) == [1]
     for reader in readers:
         reader.cancel()
@@ -172,7 +179,51 @@ async def test_a_reader_may_be_ahead_of_the_buffer(event_log: FakeEventLog, hub:
     event_log.append(5)
     ahead = asyncio.create_task(collect(hub.follow(KEY, 5)))
     await asyncio.sleep(0)
-    hub.publish(KEY, event_log.append(is_final=True))
+    hub.publish(KEY, to_result(event_log.append(is_final=True)))
     async with asyncio.timeout(30):
         assert await ahead == [6]
         assert await behind == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.fixture
+async def waiter(hub: EventHub) -> asyncio.Task[tuple[StoredTask | None] | None]:
+    """A caller that waits for the run of a new task."""
+    hub.loop = asyncio.get_running_loop()
+    waiting = asyncio.create_task(hub.wait_for_run(KEY))
+    await let_readers_wait()
+    return waiting
+
+
+async def test_a_waiter_gets_the_task_with_the_event_that_ends_it(event_log: FakeEventLog, hub: EventHub, waiter: asyncio.Task[object]) -> None:
+    """It needs no buffer and no read, and events before the end leave it waiting."""
+    created = await MemoryStore().create_task(SCOPE, build_new_task())
+    hub.publish(KEY, to_result(event_log.append(3)))
+    await let_readers_wait()
+    assert not waiter.done()
+    hub.publish(KEY, to_result(event_log.append(is_final=True), created.stored))
+    async with asyncio.timeout(30):
+        assert await waiter == (created.stored,)
+    assert (event_log.read_count, hub._buffers, hub._waiters) == (0, {}, {})
+
+
+@pytest.mark.parametrize("announcement", ["notify", "reconnect"])
+async def test_a_waiter_reads_the_log_when_another_process_has_written(hub: EventHub, waiter: asyncio.Task[object], announcement: str) -> None:
+    """Its run may be over."""
+    announce(hub, (), announcement)
+    async with asyncio.timeout(30):
+        assert await waiter is None
+
+
+async def test_a_waiter_reads_the_log_after_a_while(waiter: asyncio.Task[object]) -> None:
+    """A notification may have been lost."""
+    async with asyncio.timeout(30):
+        assert await waiter is None
+
+
+async def test_a_second_waiter_reads_the_log(hub: EventHub, waiter: asyncio.Task[object]) -> None:
+    """One of them waits without a buffer; one that is canceled leaves nothing behind."""
+    async with asyncio.timeout(30):
+        assert await hub.wait_for_run(KEY) is None
+    waiter.cancel()
+    await asyncio.gather(waiter, return_exceptions=True)
+    assert hub._waiters == {}

@@ -8,6 +8,7 @@ import pytest
 
 from a2a_gen.support import conversions
 from a2a_gen.support.conversions import JsonObject
+from a2a_gen.support.scalars import timestamp_text
 
 MOMENTS = {
     "the beginning": (0, datetime(1970, 1, 1, tzinfo=UTC)),
@@ -20,7 +21,7 @@ MOMENTS = {
 def test_milliseconds_are_a_point_in_time(count: int, moment: datetime) -> None:
     """A count of milliseconds since 1970 and a point in time are two ways to say one thing."""
     assert conversions.moment(count) == moment
-    assert conversions.milliseconds(moment) == count
+    assert conversions.milliseconds(timestamp_text(moment)) == count
 
 
 @pytest.mark.parametrize(("count", "year"), [(10**30, 9999), (-(10**30), 1)], ids=["after", "before"])

@@ -11,8 +11,6 @@ from a2a_gen.emit.translate.rules import Direction, TranslationProblems
 from a2a_gen.emit.translate.steps import Function, LookupTable, Refuse, Step
 from a2a_gen.ir.model import ContractDialect
 
-_JSON_OBJECT = "base.JsonMembers"
-
 
 @dataclass(frozen=True, slots=True)
 class TranslationContext:
@@ -26,7 +24,7 @@ class TranslationContext:
 
     def printer(self, direction: Direction) -> Printer:
         """Return the printer of expressions of one direction."""
-        return Printer(direction, self.ours.dialect, self.positional)
+        return Printer(direction, self.positional)
 
     def function(
         self,
@@ -35,18 +33,18 @@ class TranslationContext:
         steps: tuple[Step, ...],
         uses: frozenset[tuple[TypePair, Direction]] = frozenset(),
         tables: tuple[LookupTable, ...] = (),
-        writing: tuple[str, str] = (_JSON_OBJECT, "dict[str, object]"),
+        types: tuple[str, str] | None = None,
     ) -> Function:
-        """Build a function with its name, parameters and result type; ``writing`` has the types of JSON that one gets and returns that writes."""
-        theirs, ours = f"{self.theirs.dialect}.{pair.theirs}", f"{self.ours.dialect}.{pair.ours}"
+        """Build a function with its name, and the types that it gets and returns: one of theirs or our JSON, and the members of the other side."""
         reads = direction is Direction.READ
+        source, returned = types or (f"{self.theirs.dialect}.{pair.theirs}" if reads else "base.JsonMembers", "dict[str, object]")
         position = ", position: int = 0" if not reads and pair in self.positional else ""
         return Function(
             pair=pair,
             direction=direction,
             name=Code(function_name(pair, direction)),
-            parameters=Code(f"theirs: {theirs}" if reads else f"ours: {writing[0]}{position}"),
-            returns=Code(ours if reads else writing[1]),
+            parameters=Code(f"{'theirs' if reads else 'ours'}: {source}{position}"),
+            returns=Code(returned),
             summary=self._summary(pair, direction),
             steps=steps,
             uses=uses - {(pair, direction)},

@@ -61,10 +61,9 @@ def empty_json(match: Match) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """Prints expressions of one direction between two dialects."""
+    """Prints expressions of one direction."""
 
     direction: Direction
-    canonical: str
     positional: frozenset[TypePair] = frozenset()
 
     def value(self, match: Match, source: str) -> str:
@@ -96,7 +95,7 @@ class Printer:
 
     def _unwrap(self, match: WrapperMatch, source: str) -> str:
         if self._reads:
-            return f"{self.canonical}.{match.record}({match.field.python}={self.value(match.content, source)})"
+            return f"{{{literal(match.field.python)}: {self.value(match.content, source)}}}"
         name = literal(match.field.wire)
         return self.value(match.content, f"{source}[{name}]" if match.field.required else f"{source}.get({name}) or {empty_json(match.content)}")
 
@@ -115,21 +114,6 @@ def is_plain_value(expression: TypeExpr, source: str) -> str:
             return source if inner == "item" else f"[{inner} for item in {source}]"
         case MapOf(value):
             inner = is_plain_value(value, "value")
-            return source if inner == "value" else f"{{key: {inner} for key, value in {source}.items()}}"
-        case _:
-            return source
-
-
-def is_model(expression: TypeExpr, source: str, dialect: str) -> str:
-    """Print a value of JSON as a model."""
-    match expression:
-        case Ref(name):
-            return f"{dialect}.{name}.model_validate({source})"
-        case ListOf(item):
-            inner = is_model(item, "item", dialect)
-            return source if inner == "item" else f"[{inner} for item in {source}]"
-        case MapOf(value):
-            inner = is_model(value, "value", dialect)
             return source if inner == "value" else f"{{key: {inner} for key, value in {source}.items()}}"
         case _:
             return source

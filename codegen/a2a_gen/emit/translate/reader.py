@@ -1,4 +1,4 @@
-"""Functions that read records, theirs → ours: a canonical model is constructed from expressions of its members."""
+"""Functions that read records, theirs → ours: the members of a canonical model, which is validated once as a whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from a2a_gen.emit.render import Code, literal
 from a2a_gen.emit.translate.context import TranslationContext
-from a2a_gen.emit.translate.expressions import empty_value, is_model, is_plain_value
+from a2a_gen.emit.translate.expressions import empty_value, is_plain_value
 from a2a_gen.emit.translate.links import Case, Link, LinkedPair, MemberSource, ReadValue, cases, enumeration, fills_empty
 from a2a_gen.emit.translate.members import Each, Leaf, Match, Path, Same, Types, Values, is_plain, pairs_in
 from a2a_gen.emit.translate.rules import Direction
@@ -48,10 +48,7 @@ class Reader:
     def _empty(self, linked: LinkedPair, ours: Record) -> str:
         """Print the value for a union without a known member; without a member of ours for it, a validation error names what is missing."""
         field = ours.field(self.context.find_otherwise(linked.pair) or "")
-        if field is None:
-            return self.context.ours.empty(ours)
-        (record,) = self.context.ours.records(field.type)
-        return f"{self.context.ours.dialect}.{ours.name}({field.python}={self.context.ours.empty(record)})"
+        return "{}" if field is None else f"{{{literal(field.python)}: {{}}}}"
 
     def _is_last(self, key: Leaf, seen: set[str]) -> bool:
         """Check that a member lies in the last remaining record of several."""
@@ -81,21 +78,20 @@ class _Reading:
                     given.setdefault(leaf.path, []).append((value, link.match))
             wrapped |= {leaf.path for leaf in link.ours} if link.kind == "wrap" else set()
         members = [(leaf, text) for leaf in self.linked.ours if (text := self._member(leaf, given.get(leaf.path, [])))]
-        return (*lets, Give(Code(self._construct(self.linked.pair.ours, members, 0))))
+        return (*lets, Give(Code(self._collect(members, 0))))
 
-    def _construct(self, name: str, members: list[tuple[Leaf, str]], depth: int) -> str:
-        """Print the construction of a record, and of the nested ones that a rule reaches into."""
-        arguments, done = list[str](), set[str]()
+    def _collect(self, members: list[tuple[Leaf, str]], depth: int) -> str:
+        """Print the members of a record, and of the nested ones that a rule reaches into, under their Python names."""
+        items, done = list[str](), set[str]()
         for leaf, text in members:
             step = leaf.steps[depth]
             if len(leaf.steps) == depth + 1:
-                arguments.append(f"{step.field.python}={text}")
+                items.append(f"{literal(step.field.python)}: {text}")
             elif step.field.wire not in done:
                 done.add(step.field.wire)
                 inner = [(each, value) for each, value in members if each.path[: depth + 1] == leaf.path[: depth + 1]]
-                record = self.context.ours.records(step.field.type)[0]
-                arguments.append(f"{step.field.python}={self._construct(record.name, inner, depth + 1)}")
-        return f"{self.context.ours.dialect}.{name}({', '.join(arguments)})"
+                items.append(f"{literal(step.field.python)}: {self._collect(inner, depth + 1)}")
+        return f"{{{', '.join(items)}}}"
 
     def _member(self, leaf: Leaf, found: list[tuple[ReadValue, Match | None]]) -> str | None:
         if self.case.lacks(leaf):
@@ -131,8 +127,7 @@ class _Reading:
                 return Let(Code(f"({', '.join(names)},)" if len(names) == 1 else ", ".join(names)), Code(call)), [ReadValue(name) for name in names]
             case "derive" if len(link.ours) > 1:
                 names = [leaf.field.python for leaf in link.ours]
-                values = [ReadValue(is_model(leaf.field.type, name, self.context.ours.dialect)) for leaf, name in zip(link.ours, names, strict=True)]
-                return Let(Code(", ".join(names)), Code(self._read_derived(link))), values
+                return Let(Code(", ".join(names)), Code(self._read_derived(link))), list(map(ReadValue, names))
             case _:
                 return None, [self._simple(link, value)] * max(1, len(link.ours))
 
@@ -153,7 +148,7 @@ class _Reading:
             case "fresh":
                 text = "conversions.fresh_id()"
             case "derive":
-                text = is_model(link.ours[0].field.type, self._read_derived(link), self.context.ours.dialect)
+                text = self._read_derived(link)
             case _:
                 return value
         return ReadValue(text)

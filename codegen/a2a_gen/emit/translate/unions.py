@@ -57,17 +57,17 @@ def union_functions(context: TranslationContext, pair: TypePair, listed: tuple[O
     order = {field.wire: place for place, field in enumerate(ours.fields)} if ours else {}
     python = {field.wire: field.python for field in ours.fields} if ours else {}
     read = tuple({option.branch: option for option in reversed(listed)}.values())[::-1]
-    yield context.function(pair, READ, _reading(context, pair, read, python), frozenset((option.pair, READ) for option in read))
+    yield context.function(pair, READ, _reading(context, read, python), frozenset((option.pair, READ) for option in read))
     steps = tuple(_writing(sorted((option for option in listed if option.members), key=lambda option: order.get(option.members[0], 0))))
     uses = frozenset((option.pair, WRITE) for option in listed if option.members)
     yield context.function(pair, WRITE, (*steps, context.refuse_unknown(pair)), uses)
 
 
-def _reading(context: TranslationContext, pair: TypePair, listed: tuple[Option, ...], python: Mapping[str, str]) -> tuple[Step, ...]:
+def _reading(context: TranslationContext, listed: tuple[Option, ...], python: Mapping[str, str]) -> tuple[Step, ...]:
     steps = list[Step]()
     for option in listed:
         value = f"{function_name(option.pair, READ)}(theirs)"
-        give = Give(Code(f"{context.ours.dialect}.{pair.ours}({python[option.members[0]]}={value})" if option.is_held else value))
+        give = Give(Code(f"{{{literal(python[option.members[0]])}: {value}}}" if option.is_held else value))
         is_last = option is listed[-1]
         steps.append(give if is_last else BranchStep(Code(f"isinstance(theirs, {context.theirs.dialect}.{option.branch})"), (give,)))
     return tuple(steps)
@@ -86,7 +86,8 @@ def wrapped_functions(context: TranslationContext, pair: TypePair, match: Wrappe
     for direction, source in ((READ, "theirs"), (WRITE, "ours")):
         value = context.printer(direction).value(match, source)
         uses = frozenset((each, direction) for each in needed)
-        yield context.function(pair, direction, (Give(Code(value)),), uses, writing=("base.JsonMembers", "list[dict[str, object]]"))
+        types = None if direction is READ else ("base.JsonMembers", "list[dict[str, object]]")
+        yield context.function(pair, direction, (Give(Code(value)),), uses, types=types)
 
 
 # --- enumerations ---
@@ -143,6 +144,7 @@ def enumeration_functions(
         READ,
         (Give(Code(f"{read_name}.get(theirs) or {unknown}")),),
         tables=(LookupTable(Code(read_name), Code(f"dict[str, {typed}]"), Code(f"{{{items}}}")),),
+        types=(f"{context.theirs.dialect}.{theirs.name}", typed),
     )
     items = ", ".join(f"{literal(word)}: {literal(other)}" for word, other in found.write.items())
     fallback = "ours" if theirs.is_open else literal(found.write.get(ours.values[0].wire) or next(iter(found.read)))
@@ -151,5 +153,5 @@ def enumeration_functions(
         WRITE,
         (Give(Code(f"{write_name}.get(ours) or {fallback}")),),
         tables=(LookupTable(Code(write_name), Code("dict[str, str]"), Code(f"{{{items}}}")),),
-        writing=("str", "str"),
+        types=("str", "str"),
     )

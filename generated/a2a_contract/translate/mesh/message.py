@@ -17,9 +17,9 @@ def write_role(ours: str) -> str:
     return _WRITE_ROLE.get(ours) or "user"
 
 
-def read_text_part_as_part(theirs: mesh.TextPart) -> v1_0.Part:
+def read_text_part_as_part(theirs: mesh.TextPart) -> dict[str, object]:
     """Read `TextPart` of mesh tasks/* as `Part`."""
-    return v1_0.Part(text=theirs.text, metadata=theirs.metadata)
+    return {"text": theirs.text, "metadata": theirs.metadata}
 
 
 def write_part_as_text_part(ours: base.JsonMembers) -> dict[str, object]:
@@ -32,14 +32,14 @@ def write_part_as_text_part(ours: base.JsonMembers) -> dict[str, object]:
     raise conversions.UntranslatableError("mesh tasks/* has no TextPart for this Part")
 
 
-def read_file_part_as_part(theirs: mesh.FilePart) -> v1_0.Part:
+def read_file_part_as_part(theirs: mesh.FilePart) -> dict[str, object]:
     """Read `FilePart` of mesh tasks/* as `Part`."""
     file = theirs.file
     if file.bytes is not None:
-        return v1_0.Part(raw=file.bytes, metadata=theirs.metadata, filename=file.name, media_type=file.mime_type)
+        return {"raw": file.bytes, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
     if file.uri is not None:
-        return v1_0.Part(url=file.uri, metadata=theirs.metadata, filename=file.name, media_type=file.mime_type)
-    return v1_0.Part()
+        return {"url": file.uri, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
+    return {}
 
 
 def write_part_as_file_part(ours: base.JsonMembers) -> dict[str, object]:
@@ -67,10 +67,10 @@ def write_part_as_file_part(ours: base.JsonMembers) -> dict[str, object]:
     raise conversions.UntranslatableError("mesh tasks/* has no FilePart for this Part")
 
 
-def read_data_part_as_part(theirs: mesh.DataPart) -> v1_0.Part:
+def read_data_part_as_part(theirs: mesh.DataPart) -> dict[str, object]:
     """Read `DataPart` of mesh tasks/* as `Part`."""
     content, marks = conversions.unwrap(theirs.data, theirs.metadata, "value", "data_part_compat")
-    return v1_0.Part(data=content, metadata=marks)
+    return {"data": content, "metadata": marks}
 
 
 def write_part_as_data_part(ours: base.JsonMembers) -> dict[str, object]:
@@ -84,7 +84,7 @@ def write_part_as_data_part(ours: base.JsonMembers) -> dict[str, object]:
     raise conversions.UntranslatableError("mesh tasks/* has no DataPart for this Part")
 
 
-def read_part(theirs: mesh.Part) -> v1_0.Part:
+def read_part(theirs: mesh.Part) -> dict[str, object]:
     """Read `Part` of mesh tasks/*."""
     if isinstance(theirs, mesh.TextPart):
         return read_text_part_as_part(theirs)
@@ -104,9 +104,9 @@ def write_part(ours: base.JsonMembers) -> dict[str, object]:
     raise conversions.UntranslatableError("mesh tasks/* has no Part for this Part")
 
 
-def read_message(theirs: mesh.Message) -> v1_0.Message:
+def read_message(theirs: mesh.Message) -> dict[str, object]:
     """Read `Message` of mesh tasks/*."""
-    return v1_0.Message(role=read_role(theirs.role), parts=[read_part(item) for item in theirs.parts], metadata=theirs.metadata)
+    return {"role": read_role(theirs.role), "parts": [read_part(item) for item in theirs.parts], "metadata": theirs.metadata}
 
 
 def write_message(ours: base.JsonMembers) -> dict[str, object]:

@@ -35,11 +35,13 @@ def write_task_state(ours: str) -> str:
     return _WRITE_TASK_STATE.get(ours) or ours
 
 
-def read_task_status(theirs: mesh.TaskStatus) -> v1_0.TaskStatus:
+def read_task_status(theirs: mesh.TaskStatus) -> dict[str, object]:
     """Read `TaskStatus` of mesh tasks/*."""
-    return v1_0.TaskStatus(
-        state=read_task_state(theirs.state), message=None if theirs.message is None else read_message(theirs.message), timestamp=theirs.timestamp
-    )
+    return {
+        "state": read_task_state(theirs.state),
+        "message": None if theirs.message is None else read_message(theirs.message),
+        "timestamp": theirs.timestamp,
+    }
 
 
 def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
@@ -53,15 +55,15 @@ def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_artifact(theirs: mesh.Artifact) -> v1_0.Artifact:
+def read_artifact(theirs: mesh.Artifact) -> dict[str, object]:
     """Read `Artifact` of mesh tasks/*."""
-    return v1_0.Artifact(
-        artifact_id=theirs.name,
-        name=theirs.name or None,
-        description=theirs.description,
-        parts=[read_part(item) for item in theirs.parts],
-        metadata=theirs.metadata,
-    )
+    return {
+        "artifact_id": theirs.name,
+        "name": theirs.name or None,
+        "description": theirs.description,
+        "parts": [read_part(item) for item in theirs.parts],
+        "metadata": theirs.metadata,
+    }
 
 
 def write_artifact(ours: base.JsonMembers, position: int = 0) -> dict[str, object]:
@@ -78,9 +80,9 @@ def write_artifact(ours: base.JsonMembers, position: int = 0) -> dict[str, objec
     return out
 
 
-def read_task_as_send_message_response(theirs: mesh.Task) -> v1_0.SendMessageResponse:
+def read_task_as_send_message_response(theirs: mesh.Task) -> dict[str, object]:
     """Read `Task` of mesh tasks/* as `SendMessageResponse`."""
-    return v1_0.SendMessageResponse(task=read_task(theirs))
+    return {"task": read_task(theirs)}
 
 
 def write_send_message_response_as_task(ours: base.JsonMembers) -> dict[str, object]:
@@ -90,16 +92,16 @@ def write_send_message_response_as_task(ours: base.JsonMembers) -> dict[str, obj
     raise conversions.UntranslatableError("mesh tasks/* has no Task for this SendMessageResponse")
 
 
-def read_task(theirs: mesh.Task) -> v1_0.Task:
+def read_task(theirs: mesh.Task) -> dict[str, object]:
     """Read `Task` of mesh tasks/*."""
-    return v1_0.Task(
-        id=theirs.id,
-        context_id=theirs.session_id,
-        status=read_task_status(theirs.status),
-        artifacts=[read_artifact(item) for item in theirs.artifacts] or None,
-        history=[read_message(item) for item in theirs.history] or None,
-        metadata=None if theirs.metadata is None else theirs.metadata.to_dict(),
-    )
+    return {
+        "id": theirs.id,
+        "context_id": theirs.session_id,
+        "status": read_task_status(theirs.status),
+        "artifacts": [read_artifact(item) for item in theirs.artifacts] or None,
+        "history": [read_message(item) for item in theirs.history] or None,
+        "metadata": None if theirs.metadata is None else theirs.metadata.to_dict(),
+    }
 
 
 def write_task(ours: base.JsonMembers) -> dict[str, object]:

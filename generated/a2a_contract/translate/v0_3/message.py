@@ -17,9 +17,9 @@ def write_role(ours: str) -> str:
     return _WRITE_ROLE.get(ours) or "user"
 
 
-def read_text_part_as_part(theirs: v0_3.TextPart) -> v1_0.Part:
+def read_text_part_as_part(theirs: v0_3.TextPart) -> dict[str, object]:
     """Read `TextPart` of A2A 0.3 as `Part`."""
-    return v1_0.Part(text=theirs.text, metadata=theirs.metadata)
+    return {"text": theirs.text, "metadata": theirs.metadata}
 
 
 def write_part_as_text_part(ours: base.JsonMembers) -> dict[str, object]:
@@ -32,12 +32,12 @@ def write_part_as_text_part(ours: base.JsonMembers) -> dict[str, object]:
     raise conversions.UntranslatableError("A2A 0.3 has no TextPart for this Part")
 
 
-def read_file_part_as_part(theirs: v0_3.FilePart) -> v1_0.Part:
+def read_file_part_as_part(theirs: v0_3.FilePart) -> dict[str, object]:
     """Read `FilePart` of A2A 0.3 as `Part`."""
     file = theirs.file
     if isinstance(file, v0_3.FileWithBytes):
-        return v1_0.Part(raw=file.bytes, metadata=theirs.metadata, filename=file.name, media_type=file.mime_type)
-    return v1_0.Part(url=file.uri, metadata=theirs.metadata, filename=file.name, media_type=file.mime_type)
+        return {"raw": file.bytes, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
+    return {"url": file.uri, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
 
 
 def write_part_as_file_part(ours: base.JsonMembers) -> dict[str, object]:
@@ -65,10 +65,10 @@ def write_part_as_file_part(ours: base.JsonMembers) -> dict[str, object]:
     raise conversions.UntranslatableError("A2A 0.3 has no FilePart for this Part")
 
 
-def read_data_part_as_part(theirs: v0_3.DataPart) -> v1_0.Part:
+def read_data_part_as_part(theirs: v0_3.DataPart) -> dict[str, object]:
     """Read `DataPart` of A2A 0.3 as `Part`."""
     content, marks = conversions.unwrap(theirs.data, theirs.metadata, "value", "data_part_compat")
-    return v1_0.Part(data=content, metadata=marks)
+    return {"data": content, "metadata": marks}
 
 
 def write_part_as_data_part(ours: base.JsonMembers) -> dict[str, object]:
@@ -82,7 +82,7 @@ def write_part_as_data_part(ours: base.JsonMembers) -> dict[str, object]:
     raise conversions.UntranslatableError("A2A 0.3 has no DataPart for this Part")
 
 
-def read_part(theirs: v0_3.Part) -> v1_0.Part:
+def read_part(theirs: v0_3.Part) -> dict[str, object]:
     """Read `Part` of A2A 0.3."""
     if isinstance(theirs, v0_3.TextPart):
         return read_text_part_as_part(theirs)
@@ -102,18 +102,18 @@ def write_part(ours: base.JsonMembers) -> dict[str, object]:
     raise conversions.UntranslatableError("A2A 0.3 has no Part for this Part")
 
 
-def read_message(theirs: v0_3.Message) -> v1_0.Message:
+def read_message(theirs: v0_3.Message) -> dict[str, object]:
     """Read `Message` of A2A 0.3."""
-    return v1_0.Message(
-        message_id=theirs.message_id,
-        context_id=theirs.context_id,
-        task_id=theirs.task_id,
-        role=read_role(theirs.role),
-        parts=[read_part(item) for item in theirs.parts],
-        metadata=theirs.metadata,
-        extensions=theirs.extensions,
-        reference_task_ids=theirs.reference_task_ids,
-    )
+    return {
+        "message_id": theirs.message_id,
+        "context_id": theirs.context_id,
+        "task_id": theirs.task_id,
+        "role": read_role(theirs.role),
+        "parts": [read_part(item) for item in theirs.parts],
+        "metadata": theirs.metadata,
+        "extensions": theirs.extensions,
+        "reference_task_ids": theirs.reference_task_ids,
+    }
 
 
 def write_message(ours: base.JsonMembers) -> dict[str, object]:

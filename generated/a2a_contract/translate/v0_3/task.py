@@ -42,11 +42,13 @@ def write_task_state(ours: str) -> str:
     return _WRITE_TASK_STATE.get(ours) or ours
 
 
-def read_task_status(theirs: v0_3.TaskStatus) -> v1_0.TaskStatus:
+def read_task_status(theirs: v0_3.TaskStatus) -> dict[str, object]:
     """Read `TaskStatus` of A2A 0.3."""
-    return v1_0.TaskStatus(
-        state=read_task_state(theirs.state), message=None if theirs.message is None else read_message(theirs.message), timestamp=theirs.timestamp
-    )
+    return {
+        "state": read_task_state(theirs.state),
+        "message": None if theirs.message is None else read_message(theirs.message),
+        "timestamp": theirs.timestamp,
+    }
 
 
 def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
@@ -59,16 +61,16 @@ def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_artifact(theirs: v0_3.Artifact) -> v1_0.Artifact:
+def read_artifact(theirs: v0_3.Artifact) -> dict[str, object]:
     """Read `Artifact` of A2A 0.3."""
-    return v1_0.Artifact(
-        artifact_id=theirs.artifact_id,
-        name=theirs.name,
-        description=theirs.description,
-        parts=[read_part(item) for item in theirs.parts],
-        metadata=theirs.metadata,
-        extensions=theirs.extensions,
-    )
+    return {
+        "artifact_id": theirs.artifact_id,
+        "name": theirs.name,
+        "description": theirs.description,
+        "parts": [read_part(item) for item in theirs.parts],
+        "metadata": theirs.metadata,
+        "extensions": theirs.extensions,
+    }
 
 
 def write_artifact(ours: base.JsonMembers) -> dict[str, object]:
@@ -85,16 +87,16 @@ def write_artifact(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_task(theirs: v0_3.Task) -> v1_0.Task:
+def read_task(theirs: v0_3.Task) -> dict[str, object]:
     """Read `Task` of A2A 0.3."""
-    return v1_0.Task(
-        id=theirs.id,
-        context_id=theirs.context_id or None,
-        status=read_task_status(theirs.status),
-        artifacts=None if theirs.artifacts is None else [read_artifact(item) for item in theirs.artifacts],
-        history=None if theirs.history is None else [read_message(item) for item in theirs.history],
-        metadata=theirs.metadata,
-    )
+    return {
+        "id": theirs.id,
+        "context_id": theirs.context_id or None,
+        "status": read_task_status(theirs.status),
+        "artifacts": None if theirs.artifacts is None else [read_artifact(item) for item in theirs.artifacts],
+        "history": None if theirs.history is None else [read_message(item) for item in theirs.history],
+        "metadata": theirs.metadata,
+    }
 
 
 def write_task(ours: base.JsonMembers) -> dict[str, object]:

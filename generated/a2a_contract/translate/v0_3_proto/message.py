@@ -17,20 +17,20 @@ def write_role(ours: str) -> str:
     return _WRITE_ROLE.get(ours) or "ROLE_UNSPECIFIED"
 
 
-def read_part(theirs: v0_3_proto.Part) -> v1_0.Part:
+def read_part(theirs: v0_3_proto.Part) -> dict[str, object]:
     """Read `Part` of A2A 0.3 in ProtoJSON."""
     file = theirs.file
     data = theirs.data
     if theirs.text is not None:
-        return v1_0.Part(text=theirs.text, metadata=theirs.metadata)
+        return {"text": theirs.text, "metadata": theirs.metadata}
     if file is not None and file.file_with_bytes is not None:
-        return v1_0.Part(raw=file.file_with_bytes, metadata=theirs.metadata, filename=file.name, media_type=file.mime_type)
+        return {"raw": file.file_with_bytes, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
     if file is not None and file.file_with_uri is not None:
-        return v1_0.Part(url=file.file_with_uri, metadata=theirs.metadata, filename=file.name, media_type=file.mime_type)
+        return {"url": file.file_with_uri, "metadata": theirs.metadata, "filename": file.name, "media_type": file.mime_type}
     if data is not None and data.data is not None:
         content, marks = conversions.unwrap(data.data, theirs.metadata, "value", "data_part_compat")
-        return v1_0.Part(data=content, metadata=marks)
-    return v1_0.Part()
+        return {"data": content, "metadata": marks}
+    return {}
 
 
 def write_part(ours: base.JsonMembers) -> dict[str, object]:
@@ -70,17 +70,17 @@ def write_part(ours: base.JsonMembers) -> dict[str, object]:
     raise conversions.UntranslatableError("A2A 0.3 in ProtoJSON has no Part for this Part")
 
 
-def read_message(theirs: v0_3_proto.Message) -> v1_0.Message:
+def read_message(theirs: v0_3_proto.Message) -> dict[str, object]:
     """Read `Message` of A2A 0.3 in ProtoJSON."""
-    return v1_0.Message(
-        message_id=theirs.message_id,
-        context_id=theirs.context_id,
-        task_id=theirs.task_id,
-        role=read_role(theirs.role),
-        parts=[read_part(item) for item in theirs.content],
-        metadata=theirs.metadata,
-        extensions=theirs.extensions,
-    )
+    return {
+        "message_id": theirs.message_id,
+        "context_id": theirs.context_id,
+        "task_id": theirs.task_id,
+        "role": read_role(theirs.role),
+        "parts": [read_part(item) for item in theirs.content],
+        "metadata": theirs.metadata,
+        "extensions": theirs.extensions,
+    }
 
 
 def write_message(ours: base.JsonMembers) -> dict[str, object]:

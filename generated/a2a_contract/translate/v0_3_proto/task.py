@@ -38,13 +38,13 @@ def write_task_state(ours: str) -> str:
     return _WRITE_TASK_STATE.get(ours) or ours
 
 
-def read_task_status(theirs: v0_3_proto.TaskStatus) -> v1_0.TaskStatus:
+def read_task_status(theirs: v0_3_proto.TaskStatus) -> dict[str, object]:
     """Read `TaskStatus` of A2A 0.3 in ProtoJSON."""
-    return v1_0.TaskStatus(
-        state=v1_0.TaskState.UNSPECIFIED if theirs.state is None else read_task_state(theirs.state),
-        message=None if theirs.message is None else read_message(theirs.message),
-        timestamp=theirs.timestamp,
-    )
+    return {
+        "state": v1_0.TaskState.UNSPECIFIED if theirs.state is None else read_task_state(theirs.state),
+        "message": None if theirs.message is None else read_message(theirs.message),
+        "timestamp": theirs.timestamp,
+    }
 
 
 def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
@@ -57,16 +57,16 @@ def write_task_status(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_artifact(theirs: v0_3_proto.Artifact) -> v1_0.Artifact:
+def read_artifact(theirs: v0_3_proto.Artifact) -> dict[str, object]:
     """Read `Artifact` of A2A 0.3 in ProtoJSON."""
-    return v1_0.Artifact(
-        artifact_id=theirs.artifact_id or "",
-        name=theirs.name,
-        description=theirs.description,
-        parts=[read_part(item) for item in theirs.parts or []],
-        metadata=theirs.metadata,
-        extensions=theirs.extensions,
-    )
+    return {
+        "artifact_id": theirs.artifact_id or "",
+        "name": theirs.name,
+        "description": theirs.description,
+        "parts": [read_part(item) for item in theirs.parts or []],
+        "metadata": theirs.metadata,
+        "extensions": theirs.extensions,
+    }
 
 
 def write_artifact(ours: base.JsonMembers) -> dict[str, object]:
@@ -87,16 +87,16 @@ def write_artifact(ours: base.JsonMembers) -> dict[str, object]:
     return out
 
 
-def read_task(theirs: v0_3_proto.Task) -> v1_0.Task:
+def read_task(theirs: v0_3_proto.Task) -> dict[str, object]:
     """Read `Task` of A2A 0.3 in ProtoJSON."""
-    return v1_0.Task(
-        id=theirs.id or "",
-        context_id=theirs.context_id,
-        status=read_task_status(theirs.status or v0_3_proto.TaskStatus()),
-        artifacts=None if theirs.artifacts is None else [read_artifact(item) for item in theirs.artifacts],
-        history=None if theirs.history is None else [read_message(item) for item in theirs.history],
-        metadata=theirs.metadata,
-    )
+    return {
+        "id": theirs.id or "",
+        "context_id": theirs.context_id,
+        "status": read_task_status(theirs.status or v0_3_proto.TaskStatus()),
+        "artifacts": None if theirs.artifacts is None else [read_artifact(item) for item in theirs.artifacts],
+        "history": None if theirs.history is None else [read_message(item) for item in theirs.history],
+        "metadata": theirs.metadata,
+    }
 
 
 def write_task(ours: base.JsonMembers) -> dict[str, object]:

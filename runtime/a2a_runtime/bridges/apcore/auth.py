@@ -83,7 +83,8 @@ class ForeignAuthenticator:
         if not is_json_object(found) or not found:
             return {SCHEME: _BEARER}
         return {
-            name: each if isinstance(each, SecurityScheme) else read_security_scheme(_SCHEMES.validate_python(each)) for name, each in found.items()
+            name: each if isinstance(each, SecurityScheme) else SecurityScheme.model_validate(read_security_scheme(_SCHEMES.validate_python(each)))
+            for name, each in found.items()
         }
 
 

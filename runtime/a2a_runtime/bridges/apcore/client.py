@@ -132,13 +132,13 @@ def _build_options(skill_id: str | None, metadata: Mapping[str, object] | None) 
 
 def _to_content(message: MessageContent) -> runtime_client.Content:
     if isinstance(message, v0_3.Message):
-        return read_message(message)
+        return v1_0.Message.model_validate(read_message(message))
     if not isinstance(message, Mapping) or "parts" not in message:
         return message
     given: dict[str, Any] = dict(message)
     parts = [{("kind" if name == "type" else name): value for name, value in dict(part).items()} for part in given["parts"]]
     document = {"kind": "message", "role": "user", "messageId": "", **given, "parts": list(map(_nest_file, parts))}
-    return read_message(_MESSAGE.validate_python(document))
+    return v1_0.Message.model_validate(read_message(_MESSAGE.validate_python(document)))
 
 
 def _nest_file(part: dict[str, Any]) -> dict[str, Any]:
