@@ -59,6 +59,18 @@ class FixedTime:
         self._nanoseconds += SECOND
 
 
+class CountedEnds:
+    """The ends of identifiers, made of numbers."""
+
+    def __init__(self, numbers: Iterator[int]) -> None:
+        self._numbers = numbers
+
+    def pop(self) -> str:
+        """Take the next one."""
+        digits = f"{next(self._numbers) >> 2 | 1 << 63:016x}"
+        return f"{digits[:4]}-{digits[4:]}"
+
+
 @contextmanager
 def fixed_inputs(name: str) -> Iterator[FixedTime]:
     """Fix the wall clock and the random bits of ids.
@@ -74,7 +86,7 @@ def fixed_inputs(name: str) -> Iterator[FixedTime]:
         patch.setattr(time, "time_ns", clock)
         patch.setattr(os, "urandom", random_bytes)
         patch.setattr(random, "_urandom", random_bytes)  # the same for the module ``secrets``
-        patch.setattr(IdGenerator, "_pool", ((number >> 2,) for number in numbers))  # read many at a time otherwise
+        patch.setattr(IdGenerator, "_pool", CountedEnds(numbers))  # made of many random bytes at a time otherwise
         yield clock
 
 

@@ -16,7 +16,7 @@ from wheel import ROOT
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
-MAX_BASE_PACKAGES = 7
+MAX_BASE_PACKAGES = 8
 MAX_BASE_BYTES = 31_000_000
 
 APP = """
@@ -75,7 +75,7 @@ def test_every_extra_has_a_promise() -> None:
 
 
 def test_the_base_is_small(base: InstalledAlone) -> None:
-    """At most seven packages and 31 MB are installed with it, without the bytecode that some installers compile."""
+    """At most eight packages and 31 MB are installed with it, without the bytecode that some installers compile."""
     assert len(base.dependencies) <= MAX_BASE_PACKAGES, sorted(base.dependencies)
     own = (file for name in ("a2a_contract", "a2a_gen", "a2a_runtime") for file in (base.site / name).rglob("*") if is_content(file))
     assert base.dependency_bytes + sum(file.stat().st_size for file in own) <= MAX_BASE_BYTES

@@ -84,8 +84,8 @@ def find_skill(command: SendCommand, context: CallContext) -> SkillDefinition | 
     found: SkillDefinition | None = None
     if command.skill_id is None and context.surface.agent.selection_error is not None:
         raise context.surface.agent.selection_error(None)
-    named = None if command.skill_id is None else skills.get(command.skill_id)
-    for skill in skills.values() if command.skill_id is None else () if named is None else (named,):
+    candidates = skills.values() if command.skill_id is None else (skills[command.skill_id],) if command.skill_id in skills else ()
+    for skill in candidates:
         if skill.is_visible_to(context.caller):
             if found is not None:
                 return None

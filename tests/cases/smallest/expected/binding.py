@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
-from .base import Encoded, Requirement, WireModel, check_requirements
+from .base import Encoded, JsonMembers, Requirement, WireModel, check_requirements
 from .json_types import is_json_object
 
 # Row types of ``operations.py``: an operation independent of dialects, and its methods and paths in one dialect.
@@ -141,6 +141,16 @@ def encode_empty(_: WireModel) -> dict[str, object]:
     return {}
 
 
-def serialize_with(write: Callable[[Answer], object]) -> Callable[[Encoded[Answer]], bytes]:
-    """Return a function that serializes a result by a translation, which writes the dialect's JSON straight from the canonical model."""
-    return lambda answer: to_json(write(answer.model))
+def serialize_with(write: Callable[[JsonMembers], object]) -> Callable[[Encoded[Answer]], bytes]:
+    """Return a function that serializes a result by a translation, which makes the dialect's JSON of the canonical JSON, without any model."""
+    return lambda answer: to_json(write(from_json(answer.json)))
+
+
+def read_with(model: type[Ours], read: Callable[[Any], dict[str, object]]) -> Callable[[Any], Ours]:
+    """Return a function that builds a canonical request or result of the members that a translation reads."""
+    return lambda theirs: model.__pydantic_validator__.validate_python(read(theirs))
+
+
+def encode_with(write: Callable[[JsonMembers], dict[str, object]]) -> Callable[[Ours], dict[str, object]]:
+    """Return a function that encodes a request by a translation."""
+    return lambda request: write(request.to_dict())

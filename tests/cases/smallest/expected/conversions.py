@@ -50,9 +50,9 @@ def moment(milliseconds: int) -> datetime:
         return _LAST if milliseconds > 0 else _FIRST
 
 
-def milliseconds(value: datetime) -> int:
+def milliseconds(text: str) -> int:
     """Convert a timestamp to milliseconds since 1970."""
-    return (value - _EPOCH) // timedelta(milliseconds=1)
+    return (datetime.fromisoformat(text) - _EPOCH) // timedelta(milliseconds=1)
 
 
 # --- resource names ---

@@ -8,7 +8,7 @@
 ``model_copy(update=...)`` does not validate; construct a new object from values of other origins.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import ClassVar, Generic, Self, TypeVar
 
@@ -98,8 +98,8 @@ class Encoded(Generic[T]):
 
     __slots__ = ("_json", "_model", "_type")
 
-    def __init__(self, of: type[T], json: bytes | None, model: T | None = None) -> None:
-        """Wrap JSON that a model of this type wrote, or a model."""
+    def __init__(self, of: type[T], json: bytes | Callable[[], bytes] | None, model: T | None = None) -> None:
+        """Wrap JSON that a model of this type wrote, a function that returns it when it is first needed, or a model."""
         self._type, self._json, self._model = of, json, model
 
     @staticmethod
@@ -111,15 +111,18 @@ class Encoded(Generic[T]):
     def model(self) -> T:
         """Return the value as a model."""
         if self._model is None:
-            self._model = self._type.model_validate_json(self._json or b"")
+            self._model = self._type.model_validate_json(self.json)
         return self._model
 
     @property
     def json(self) -> bytes:
         """Return the value as JSON."""
-        if self._json is None:
-            self._json = self.model.to_json()
-        return self._json
+        json = self._json
+        if isinstance(json, bytes):
+            return json
+        json = json() if callable(json) else b"" if self._model is None else self._model.to_json()
+        self._json = json
+        return json
 
     def __repr__(self) -> str:
         return f"Encoded({self._type.__name__})"

@@ -201,8 +201,20 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
+def _is_flat(value: Any) -> bool:  # noqa: ANN401 - types by identity, as above
+    """Check quickly for the most common object: plain texts and words, such as metadata. The hot path: no calls of functions."""
+    if value.__class__ is not dict:
+        return False
+    for key, item in value.items():
+        if key.__class__ is not str or not key.isascii():
+            return False
+        if not (item.isascii() if item.__class__ is str else item is None or item.__class__ is bool):
+            return False
+    return True
+
+
 def _refuse_flaw(value: object) -> None:
-    flaw = _flaw(value, MAX_DEPTH)
+    flaw = None if _is_flat(value) else _flaw(value, MAX_DEPTH)
     if flaw:
         # A ValidationError inside a validator keeps its places: Pydantic appends them to the place of the member.
         error = PydanticCustomError(flaw.kind, "{reason}", {"reason": flaw.text})

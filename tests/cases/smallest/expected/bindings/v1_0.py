@@ -7,7 +7,13 @@ from types import MappingProxyType
 from .. import operations
 from .. import v1_0 as ours
 from ..base import Requirement
-from ..binding import AnyBinding, Binding, ResponseReader, identity, serialize_as_is
+from ..binding import (
+    AnyBinding,
+    Binding,
+    ResponseReader,
+    identity,
+    serialize_as_is,
+)
 
 _GET_TASK_REQUEST = (Requirement((), (), required=frozenset({"id"})),)
 
