@@ -218,28 +218,30 @@ def _parse_version(value: bytes) -> str | None:
 
 async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
     """Read the body of a request; refuse it as soon as it is known to be larger than ``max_bytes``."""
-    if (read := _find_read_body(request.scope)) is not None:
+    members: Mapping[str, object] = request.scope  # its type says that all of them are there
+    if "route_handler" in members and (read := _find_read_body(request.scope)) is not None:
         if len(read) > max_bytes:
             raise _build_size_error(max_bytes)
         return read
     request.awaits = Awaits.BODY
-    pieces, size, has_more = list[bytes](), 0, True
-    while has_more:
+    pieces, size = list[bytes](), 0
+    while True:
         message = await request.receive()
         if message["type"] != "http.request":
             raise ClientDisconnectError
-        piece: bytes = message.get("body", b"")
-        has_more = message.get("more_body", False)
-        pieces.append(piece)
+        piece: bytes = message.get("body", b"")  # servers may omit both members
+        has_more: bool = message.get("more_body", False)
         size += len(piece)
         if size > max_bytes or (has_more and _declares_more(request.headers, max_bytes)):
             raise _build_size_error(max_bytes)
-    request.awaits = None
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if not has_more:
+            request.awaits = None
+            return b"".join((*pieces, piece)) if pieces else piece
+        pieces.append(piece)
 
 
 def _find_read_body(scope: HTTPScope) -> bytes | None:
-    """Find the body that a guard or a hook of the host has read: it comes only once."""
+    """Find the body that a guard or a hook of the host has read on the way of the router: it comes only once."""
     state: Mapping[str, object] = scope.get("state") or {}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # of open types
     if CONNECTION_STATE_KEY not in state:
         return None

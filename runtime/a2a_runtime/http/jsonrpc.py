@@ -62,6 +62,13 @@ class JsonRpcEndpoint(Endpoint):
         extended = {each.version: _build_parser((each.name,)) for each in dialects if each.extends is not None}
         self._parsers = {version: extended.get(version, self._parser) for version, _ in dispatcher.supported_dialects.list_versions()}
         """The parsers by version: a version that extends another has the methods of that one."""
+        self._selections = {
+            (version, method): found
+            for version, names in dispatcher.supported_dialects.list_versions()
+            for method, bindings in self._parsers[version].methods.items()
+            if (found := tuple(index for index, binding in enumerate(bindings) if binding.dialect in names))
+        }
+        """The bindings of each method that respond to a version."""
         self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)
         self._lenient_methods = frozenset(method for table in self._tables for method, binding in table.items() if binding.lenient_envelope)
         self._is_lenient = all(binding.lenient_envelope for table in self._tables for binding in table.values())
@@ -101,7 +108,7 @@ class JsonRpcEndpoint(Endpoint):
         request.call_id = call.call_id
         if rewritten.errors:
             raise InvalidParamsError(fields=rewritten.errors)
-        indexes = self.dispatcher.supported_dialects.select_bindings(version, call.bindings)
+        indexes = self._selections.get((version, call.method)) or self.dispatcher.supported_dialects.select_bindings(version, call.bindings)
         binding = call.bindings[indexes[0] if len(indexes) == 1 else await self._select_by_task(request, caller, call, indexes)]
         context = self.dispatcher.build_context(request, caller, binding, body if binding.lenient_envelope else b"")
         if not binding.lenient_envelope:

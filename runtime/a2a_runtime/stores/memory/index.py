@@ -45,9 +45,9 @@ class MemoryTask(Struct, eq=False):
     stop the event loop for 8 ms (measured). When the task ends they are packed into one byte string each: tuples of plain values, which the garbage
     collector soon stops to track.
 
-    Most tasks end with their first change. Their log says nothing that the task does not: it is encoded when it is read (``encode_log``), and until then
-    neither joined nor held. Other logs are lists of events, of which only the newest are kept after the end (``TaskIndex``). With a log go the ids and
-    the status as JSON, which are encoded again when the task is read: that takes a microsecond, and they took a quarter of a kilobyte.
+    Most tasks end with their first change. Their log says nothing that the task does not: it is encoded when it is read (``encode_log``), and until
+    then neither joined nor held. Other logs are lists of events, of which only the newest are kept after the end (``TaskIndex``). With a log go the
+    ids and the status as JSON, which are encoded again when the task is read: that takes a microsecond, and they took a quarter of a kilobyte.
     """
 
     scope: TaskScope
