@@ -45,7 +45,7 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.counters import CounterStore
 from a2a_runtime.http.admission import AdmissionControl, rate_limit_key
-from a2a_runtime.http.asgi import Awaits, ClientDisconnectError, Header, HttpRequest, base_url, read_body, reject_websocket, send_response
+from a2a_runtime.http.asgi import JSON, Awaits, ClientDisconnectError, Header, HttpRequest, base_url, read_body, reject_websocket, send_response
 from a2a_runtime.http.errors import ErrorResponse, name_outcome, render_error, to_protocol_error
 from a2a_runtime.http.event_stream import EVENT_STREAM, EventStreamResponse, encode_error_event, encode_event
 from a2a_runtime.http.middleware import OriginPolicy
@@ -306,7 +306,8 @@ class Dispatcher:
         if request.scope["method"] == "GET":
             headers.append(_NO_STORE)
         body = _EMPTY_RESULTS[request.binding] if binding.serialize is None else binding.serialize(result)
-        return await send_response(request, b"".join((invocation.prefix, body, invocation.suffix)), request.response_media_type(), headers=headers)
+        media_type = JSON if request.binding is ProtocolBinding.JSONRPC else request.response_media_type()
+        return await send_response(request, b"".join((invocation.prefix, body, invocation.suffix)), media_type, headers=headers)
 
     async def _serve_stream(self, request: HttpRequest, invocation: Invocation, headers: list[Header]) -> None:
         serialize, prefix, suffix = invocation.binding.serialize, invocation.prefix, invocation.suffix

@@ -78,6 +78,11 @@ def encode_ids(wire_id: str, context_id: str) -> TaskIds:
     return TaskIds(wire, context, b'%b,"contextId":%b' % (wire, context))
 
 
+def join_ids(wire_id: str, context_id: str) -> bytes:
+    """Encode the ids of a task as they follow the name of the first one."""
+    return b'%b,"contextId":%b' % (to_json(wire_id), to_json(context_id))
+
+
 def encode_message(message: Message, ids: TaskIds) -> bytes:
     """Encode a message with the ids of a task."""
     rest = _serialize_message(message, exclude_none=True, exclude=_ID_FIELDS)  # never empty: it has a role
@@ -217,7 +222,7 @@ def to_task_head(row: TaskRow) -> TaskHead:
 def to_stored_task(row: TaskRow, history: Sequence[bytes], chunks: Iterable[ChunkColumns]) -> StoredTask:
     """Build a task from its row, messages and chunks; the chunks of one artifact are adjacent and in order."""
     artifacts = [encode_artifact([Chunk(*chunk) for chunk in own]) for _, own in groupby(chunks, key=itemgetter(0))]
-    task = encode_task(encode_ids(row["wire_id"], row["context_id"]).joined, row["status"], artifacts, history, row["metadata"])
+    task = encode_task(join_ids(row["wire_id"], row["context_id"]), row["status"], artifacts, history, row["metadata"])
     return StoredTask(
         key=str(row["key"]),
         wire_id=row["wire_id"],

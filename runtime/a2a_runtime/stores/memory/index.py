@@ -146,7 +146,7 @@ class MemoryTask(Struct, eq=False):
 
     def encode_ids(self) -> bytes:
         """Encode the ids again, as they stand in the task and its events."""
-        return fragments.encode_ids(self.wire_id, self.context_id).joined
+        return fragments.join_ids(self.wire_id, self.context_id)
 
     def iter_messages(self) -> Iterable[KeptMessage]:
         """Iterate over the messages, oldest first."""

@@ -143,7 +143,7 @@ class PostgresBase(SqlStore):
         row = await self._pool.fetchrow(SQL["load_head"], parse_key(key), scope.to_text())
         if row is None:
             raise TaskNotFoundError
-        self._cache_names(key, TaskNames(scope.to_text(), fragments.encode_ids(row["wire_id"], row["context_id"]).joined))
+        self._cache_names(key, TaskNames(scope.to_text(), fragments.join_ids(row["wire_id"], row["context_id"])))
         return fragments.to_task_head(row)
 
 

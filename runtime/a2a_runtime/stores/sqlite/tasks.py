@@ -64,7 +64,7 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
         return ChangeResult(head.version, head.state, task["last_seq"], is_new=False)
     changes.check_change(head, change)
     at = max(options.clock.millis(), head.status_at)
-    rows = changes.build_change_rows(change, fragments.encode_ids(task["wire_id"], task["context_id"]).joined, at)
+    rows = changes.build_change_rows(change, fragments.join_ids(task["wire_id"], task["context_id"]), at)
     events = changes.number_events(rows.encode_events(), task["last_seq"], head.state)
     last_seq = task["last_seq"] + len(events)
     _update_task(db, task, change, rows.status, at, last_seq)
