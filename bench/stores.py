@@ -78,15 +78,15 @@ class Plain:
         self._connection = connect(path)
         connection.upgrade(self._connection, path)
         self._thread = ThreadPoolExecutor(1)
-        self._ids = IdGenerator()
+        self._writing = tasks.TaskWriting(IdGenerator(), DEFAULT_OPTIONS)
 
     async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Create a task."""
-        return await self._call(lambda db: tasks.insert_task(db, scope, new, self._ids, DEFAULT_OPTIONS))
+        return await self._call(lambda db: tasks.insert_task(db, scope, new, self._writing))
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Change a task."""
-        return await self._call(lambda db: tasks.apply_change(db, scope, key, change, DEFAULT_OPTIONS))
+        return await self._call(lambda db: tasks.apply_change(db, scope, key, change, self._writing))
 
     async def _call(self, call: Callable[[sqlite3.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, call)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
+from pathlib import Path
 
 from a2a_contract.errors import TaskIdInUseError, TaskNotFoundError
 from a2a_contract.lifecycle import INITIAL, State
@@ -14,7 +16,7 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_millis
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
-from a2a_runtime.stores.base import StoreOptions
+from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
 from a2a_runtime.stores.sqlite.base import SqliteBase, load_by_key, load_stored_task
 from a2a_runtime.stores.sqlite.connection import SQL
@@ -23,8 +25,18 @@ _PLACES_PER_VERSION = 1 << 20  # more than the artifacts of one call
 _FIRST_PAGE = pagination.TaskPosition(1 << 62, "~")  # after all keys
 
 
-def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdGenerator, options: StoreOptions) -> CreateResult:
+@dataclass(frozen=True, slots=True)
+class TaskWriting:
+    """What the writes of tasks need besides the connection; only the thread of the writer uses it."""
+
+    ids: IdGenerator
+    options: StoreOptions
+    recent_tasks: changes.RecentTasks = field(default_factory=changes.RecentTasks)
+
+
+def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, writing: TaskWriting) -> CreateResult:
     """Create a task, or find the one of its idempotency key."""
+    ids, options = writing.ids, writing.options
     if new.idempotency_key is not None:
         existing = _find_idempotent_task(db, scope, new.idempotency_key)
         if existing is not None:
@@ -51,10 +63,12 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, ids: IdG
     if rows.push_config is not None:
         db.execute(SQL["put_config"], {"key": key, "config_id": rows.push_config.id, "dialect": new.dialect, "body": rows.push_config.to_json()})
         db.execute(SQL["post_event"], (1, key))
-    return rows.build_result(scope, new)
+    created = rows.build_result(scope, new)
+    writing.recent_tasks.add(created.stored, rows)
+    return created
 
 
-def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: TaskChange, options: StoreOptions) -> ChangeResult:
+def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: TaskChange, writing: TaskWriting) -> ChangeResult:
     """Apply a change to a task, or raise; the caller rolls back."""
     task = db.execute(SQL["load_head"], {"key": key, "scope": scope.to_text()}).fetchone()
     if task is None:
@@ -63,7 +77,7 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
     if change.idempotency_key is not None and _find_idempotent_task(db, scope, change.idempotency_key) is not None:
         return ChangeResult(head.version, head.state, task["last_seq"], is_new=False)
     changes.check_change(head, change)
-    at = max(options.clock.millis(), head.status_at)
+    at = max(writing.options.clock.millis(), head.status_at)
     rows = changes.build_change_rows(change, fragments.join_ids(task["wire_id"], task["context_id"]), at)
     events = changes.number_events(rows.encode_events(), task["last_seq"], head.state)
     last_seq = task["last_seq"] + len(events)
@@ -77,7 +91,8 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
         _insert_idempotency_key(db, scope, change.idempotency_key, key)
     if task["has_pushes"]:
         db.executemany(SQL["post_event"], [(event.seq, key) for event in events])
-    return ChangeResult(head.version + 1, change.state or head.state, last_seq, events)
+    result = ChangeResult(head.version + 1, change.state or head.state, last_seq, events)
+    return writing.recent_tasks.attach_task(key, result, rows, at)
 
 
 def _update_task(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, status: bytes | None, at: int, last_seq: int) -> None:
@@ -105,7 +120,7 @@ def _insert_rows(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, 
     for n, row in enumerate(rows.chunks):
         chunk = {"key": key, "artifact_id": row.artifact_id, "version": version}
         db.execute(SQL["add_chunk"], {**chunk, "place": version * _PLACES_PER_VERSION + n, "facts": row.chunk.facts, "parts": row.chunk.parts})
-        if row.replaces:
+        if row.replaces and version > changes.FIRST_CHANGE_VERSION:  # before, there is none
             db.execute(SQL["drop_older_chunks"], chunk)
     if rows.messages:
         db.executemany(SQL["add_message"], [(key, version, n, at, body) for n, body in enumerate(rows.messages)])
@@ -142,13 +157,17 @@ def _release_wire_id(db: sqlite3.Connection, scope: TaskScope, wire_id: str, end
 class SqliteTasks(SqliteBase):
     """Create, load, update and list tasks; read events."""
 
+    def __init__(self, path: str | Path, options: StoreOptions = DEFAULT_OPTIONS) -> None:
+        super().__init__(path, options)
+        self._writing = TaskWriting(self._ids, options)
+
     async def create_task(self, scope: TaskScope, new: NewTask) -> CreateResult:
         """Create a task, or find the one of its idempotency key."""
-        return await self._write(lambda db: insert_task(db, scope, new, self._ids, self._options))
+        return await self._write(lambda db: insert_task(db, scope, new, self._writing))
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Apply a change to a task."""
-        return await self._write(lambda db: apply_change(db, scope, key, change, self._options))
+        return await self._write(lambda db: apply_change(db, scope, key, change, self._writing))
 
     async def load_task(
         self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
