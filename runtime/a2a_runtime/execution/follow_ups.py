@@ -27,7 +27,7 @@ _NO_VERSION = 0
 _CONTEXT_MISMATCH = (f"message.{Message.wire_name('context_id')}", "is not the conversation of the task; leave it out, or send the task's own")
 
 
-class AcceptedMessage(Struct, frozen=True):
+class AcceptedMessage(Struct, frozen=True, gc=False):
     """A message that is part of a task: the task as it was found, and the number of the last event that belongs to the message."""
 
     stored: StoredTask

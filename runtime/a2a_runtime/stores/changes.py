@@ -45,7 +45,7 @@ EncodedEvents: TypeAlias = Sequence[tuple[bytes, State | None]]
 """Events of a change as JSON, each with its state; one without a state keeps that of the task."""
 
 
-class ChunkRow(Struct, frozen=True):
+class ChunkRow(Struct, frozen=True, gc=False):
     """A chunk that continues an artifact or replaces it."""
 
     chunk: Chunk
@@ -58,7 +58,7 @@ class ChunkRow(Struct, frozen=True):
         return self.chunk.artifact_id
 
 
-class NewTaskRows(Struct, frozen=True):
+class NewTaskRows(Struct, frozen=True, gc=False):
     """The first rows of a task in its initial state."""
 
     key: str
@@ -101,7 +101,7 @@ def build_first_version(scope: TaskScope, new: NewTask, key: str, wire_id: str, 
     )
 
 
-class ChangeRows(Struct, frozen=True):
+class ChangeRows(Struct, frozen=True, gc=False):
     """The rows of a change, and what its events are made of; ``writes`` has the chunks of the change, each with the artifact that it is alone."""
 
     ids: bytes

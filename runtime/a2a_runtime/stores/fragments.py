@@ -86,7 +86,8 @@ def join_ids(wire_id: str, context_id: str) -> bytes:
 def encode_message(message: Message, ids: TaskIds) -> bytes:
     """Encode a message with the ids of a task."""
     rest = _serialize_message(message, exclude_none=True, exclude=_ID_FIELDS)  # never empty: it has a role
-    return b'{"messageId":%b,"contextId":%b,"taskId":%b,%b' % (to_json(message.message_id), ids.context_id, ids.wire_id, rest[1:])
+    own = b'{"messageId":%b,"contextId":%b,"taskId":%b,' % (to_json(message.message_id), ids.context_id, ids.wire_id)
+    return b"".join((own, memoryview(rest)[1:]))  # a large message is copied once
 
 
 def encode_status(state: State, at: int, message: bytes | None) -> bytes:
@@ -126,7 +127,7 @@ def decode_chunk(chunk: Chunk) -> Artifact:
 
 def encode_text_part(text: str) -> bytes:
     """Encode a part that is a text; the model gives the same bytes in ten times the time (measured)."""
-    return b'{"text":%b}' % to_json(text)
+    return b"".join((b'{"text":', to_json(text), b"}"))  # a template takes a quarter more memory than its result, until that is cut
 
 
 def join_chunks(chunks: Sequence[Chunk]) -> Chunk:
@@ -156,7 +157,7 @@ def encode_artifact(chunks: Sequence[Chunk]) -> bytes:
         return b'{"artifactId":%b,"parts":[%b]}' % (to_json(chunk.artifact_id), chunk.parts)
     # The first match is the member itself: only strings precede it, and their quotes are escaped.
     before, _, after = chunk.facts.partition(_EMPTY_PARTS)
-    return b'%b"parts":[%b]%b' % (before, chunk.parts, after)
+    return b"".join((before, b'"parts":[', chunk.parts, b"]", after))
 
 
 def encode_task(ids: bytes, status: bytes, artifacts: Sequence[bytes] = (), history: Sequence[bytes] = (), metadata: bytes = EMPTY_OBJECT) -> bytes:

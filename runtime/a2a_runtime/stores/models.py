@@ -19,7 +19,7 @@ MESSAGE_EVENT = b'{"message":'
 """Beginning of the event of a message of the client, which versions of the protocol without generations do not show."""
 
 
-class IdempotencyKey(Struct, frozen=True):
+class IdempotencyKey(Struct, frozen=True, gc=False):
     """Key of an idempotent request: the same request finds the same task, another request with this key is an error.
 
     It is unique within the scope and the conversation given by the client; ``context_id`` is empty when it named none. It is deleted with its task.
@@ -30,7 +30,7 @@ class IdempotencyKey(Struct, frozen=True):
     context_id: str = ""
 
 
-class Deferral(Struct, frozen=True):
+class Deferral(Struct, frozen=True, gc=False):
     """A job of a task for workers: it is put into a queue in the transaction of a creation or a change, and may be fetched after the delay."""
 
     queue: str
@@ -38,7 +38,7 @@ class Deferral(Struct, frozen=True):
     delay_seconds: float = 0.0
 
 
-class NewTask(Struct, frozen=True):
+class NewTask(Struct, frozen=True, gc=False):
     """A task to be created, with its first message, which gets the ids of the task and of its conversation."""
 
     context_id: str
@@ -56,7 +56,7 @@ class NewTask(Struct, frozen=True):
     deferral: Deferral | None = None  # workers run it; then it has no process
 
 
-class Chunk(Struct, frozen=True):
+class Chunk(Struct, frozen=True, gc=False):
     """Parts of an artifact as JSON, and its other members (``facts``: the artifact without parts, or empty).
 
     It is encoded where the handler gives it away, so that nothing later fails on its content or sees it changed.
@@ -67,7 +67,7 @@ class Chunk(Struct, frozen=True):
     parts: bytes
 
 
-class ChunkWrite(Struct, frozen=True):
+class ChunkWrite(Struct, frozen=True, gc=False):
     """A chunk for an artifact, appended to it or replacing its content.
 
     An appended chunk may also carry a name, a description, metadata (merged key by key) and extensions.
@@ -87,7 +87,7 @@ class RecordKind(StrEnum):
     REQUEST = "request"
 
 
-class ReplayRecord(Struct, frozen=True):
+class ReplayRecord(Struct, frozen=True, gc=False):
     """A recorded question, answer, request or result that a later run replays; ``body`` is JSON. The same kind and key replace it."""
 
     kind: RecordKind
@@ -96,7 +96,7 @@ class ReplayRecord(Struct, frozen=True):
     fingerprint: str = ""
 
 
-class TaskChange(Struct, frozen=True):
+class TaskChange(Struct, frozen=True, gc=False):
     """One atomic change of a task. Fields that are ``None`` or empty change nothing.
 
     It appends events: one for each artifact, or in a batch one for each chunk, then one for the state, or without a state one for each message of the
@@ -119,7 +119,7 @@ class TaskChange(Struct, frozen=True):
     deferral: Deferral | None = None  # workers run the task next, if it is active after the change
 
 
-class TaskQuery(Struct, frozen=True):
+class TaskQuery(Struct, frozen=True, gc=False):
     """Filters, page and level of detail of a list of tasks."""
 
     context_id: str | None = None
@@ -138,7 +138,7 @@ class TaskQuery(Struct, frozen=True):
         return self.context_id is None and self.changed_after is None
 
 
-class LoggedEvent(Struct, frozen=True):
+class LoggedEvent(Struct, frozen=True, gc=False):
     """One event of a task: its number, its canonical StreamResponse as JSON, and the state of the task after it.
 
     The number is the generation of the task, which is that of its last change. Only the last event of a task has a terminal state: an artifact
@@ -183,7 +183,7 @@ class LateEvents(Sequence[LoggedEvent]):
         return self._read()[index]
 
 
-class ChangeResult(Struct, frozen=True):
+class ChangeResult(Struct, frozen=True, gc=False):
     """Outcome of a change: the new version and state of the task, the number of its last event, and the appended events.
 
     Readers in this process need not load the events. Not ``is_new`` if the change had been applied before under its idempotency key; then nothing was
@@ -198,7 +198,7 @@ class ChangeResult(Struct, frozen=True):
     stored: StoredTask | None = None  # the task after it, if the store knew that without reading
 
 
-class StoredTask(Struct, frozen=True):
+class StoredTask(Struct, frozen=True, gc=False):
     """A task at one moment, with the members that the protocol does not show."""
 
     key: str
@@ -227,7 +227,7 @@ class StoredTask(Struct, frozen=True):
         return LoggedEvent(self.last_seq, b'{"task":%b}' % self.task.json, self.state)
 
 
-class TaskHead(Struct, frozen=True):
+class TaskHead(Struct, frozen=True, gc=False):
     """The columns of a task that decide whether a change is allowed. ``process`` is set while its latest run is under way."""
 
     state: State
@@ -237,7 +237,7 @@ class TaskHead(Struct, frozen=True):
     status_at: int
 
 
-class CreateResult(Struct, frozen=True):
+class CreateResult(Struct, frozen=True, gc=False):
     """Outcome of creating a task; not ``is_new`` if its idempotency key already had one."""
 
     stored: StoredTask
@@ -249,7 +249,7 @@ class CreateResult(Struct, frozen=True):
         return (self.stored.to_event(),) if self.is_new else ()
 
 
-class TaskPage(Struct, frozen=True):
+class TaskPage(Struct, frozen=True, gc=False):
     """One page of tasks, newest status first. A task that changes in the meantime moves to the front; ``changed_after`` finds those.
 
     The total of a list that is not plain is counted for its first page; the page tokens carry it to the others.
@@ -260,7 +260,7 @@ class TaskPage(Struct, frozen=True):
     total_size: int
 
 
-class ClaimedRun(Struct, frozen=True):
+class ClaimedRun(Struct, frozen=True, gc=False):
     """A claimed task as it is now, the records of its earlier runs, oldest first, and the number of those that crashed."""
 
     stored: StoredTask
@@ -273,21 +273,21 @@ class ClaimedRun(Struct, frozen=True):
         return self.stored.epoch
 
 
-class RenewedLease(Struct, frozen=True):
+class RenewedLease(Struct, frozen=True, gc=False):
     """The claims of a process when its lease was renewed: keys of active tasks."""
 
     claimed: Sequence[str]
     cancel_requested: Sequence[str]  # those of them that are to be canceled
 
 
-class PushFailure(Struct, frozen=True):
+class PushFailure(Struct, frozen=True, gc=False):
     """Time and reason of the failure of a configuration; the reason may be shown to the client that made it."""
 
     at: datetime
     reason: str
 
 
-class Delivery(Struct, frozen=True):
+class Delivery(Struct, frozen=True, gc=False):
     """One webhook call that is due: event, configuration, dialect, and the number of attempts, this one included."""
 
     id: int

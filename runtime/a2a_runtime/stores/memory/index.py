@@ -36,8 +36,8 @@ KeptMessage: TypeAlias = tuple[int, bytes, str]
 """A message with its time and the skill of its task."""
 
 
-class MemoryTask(Struct, eq=False):
-    """One task.
+class MemoryTask(Struct, eq=False, gc=False):
+    """One task. It refers to nothing that leads back to it, so that the garbage collector need not visit a hundred thousand of them.
 
     ``position`` is the number of its last change of state among those of all tasks: negative if a newer task has its wire id, 0 if it was deleted.
 

@@ -31,7 +31,7 @@ from a2a_runtime.stores.models import (
 )
 
 
-class PlannedChange(Struct, frozen=True):
+class PlannedChange(Struct, frozen=True, gc=False):
     """A change that was checked, with what it writes."""
 
     task: MemoryTask
