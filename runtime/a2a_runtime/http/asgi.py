@@ -40,6 +40,7 @@ _VERSION_HEADERS = tuple(header for header, _ in _VERSION_SPELLINGS)
 _UNCOMMON_HEADERS = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSION_SPELLINGS))) | HEADERS
 _CONTENT_LENGTH, _CONTENT_TYPE, _ACCEPT = b"content-length", b"content-type", b"accept"
 _MAX_LENGTH_DIGITS = 19
+_MAX_COPIED_BYTES = 65_536
 _HOST = re.compile(rb"[A-Za-z0-9._-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
 
 
@@ -335,6 +336,18 @@ async def send_response(request: HttpRequest, body: bytes, media_type: bytes = J
     sent = [(b"content-type", media_type), (b"content-length", b"%d" % len(body)), *headers]
     await request.send({"type": "http.response.start", "status": status, "headers": sent})
     await request.send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def send_pieces(request: HttpRequest, pieces: Sequence[bytes], media_type: bytes, headers: Iterable[Header]) -> None:
+    """Send a response whose body is in pieces; those of a large one are not copied together."""
+    size = sum(map(len, pieces))
+    if size <= _MAX_COPIED_BYTES:
+        return await send_response(request, b"".join(pieces), media_type, headers=headers)
+    sent = [(b"content-type", media_type), (b"content-length", b"%d" % size), *headers]
+    await request.send({"type": "http.response.start", "status": 200, "headers": sent})
+    for piece in pieces:
+        await request.send({"type": "http.response.body", "body": piece, "more_body": True})
+    return await request.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def send_empty_response(request: HttpRequest, status: int, headers: Iterable[Header] = ()) -> None:

@@ -33,7 +33,7 @@ from msgspec import Struct
 from pydantic_core import from_json
 
 from a2a_contract.base import WireModel
-from a2a_contract.binding import AnyBinding, Operation
+from a2a_contract.binding import AnyBinding, Operation, serialize_as_is
 from a2a_contract.dialects import CANONICAL, DIALECTS, MESH
 from a2a_contract.errors import AccessError, PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, OPERATIONS
@@ -45,7 +45,18 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.counters import CounterStore
 from a2a_runtime.http.admission import AdmissionControl, rate_limit_key
-from a2a_runtime.http.asgi import JSON, Awaits, ClientDisconnectError, Header, HttpRequest, base_url, read_body, reject_websocket, send_response
+from a2a_runtime.http.asgi import (
+    JSON,
+    Awaits,
+    ClientDisconnectError,
+    Header,
+    HttpRequest,
+    base_url,
+    read_body,
+    reject_websocket,
+    send_pieces,
+    send_response,
+)
 from a2a_runtime.http.errors import ErrorResponse, name_outcome, render_error, to_protocol_error
 from a2a_runtime.http.event_stream import EVENT_STREAM, EventStreamResponse, encode_error_event, encode_event
 from a2a_runtime.http.middleware import OriginPolicy
@@ -305,9 +316,12 @@ class Dispatcher:
         request.awaits = None
         if request.scope["method"] == "GET":
             headers.append(_NO_STORE)
-        body = _EMPTY_RESULTS[request.binding] if binding.serialize is None else binding.serialize(result)
+        if binding.serialize is None:
+            pieces: tuple[bytes, ...] = (_EMPTY_RESULTS[request.binding],)
+        else:
+            pieces = result.pieces if binding.serialize is serialize_as_is else (binding.serialize(result),)
         media_type = JSON if request.binding is ProtocolBinding.JSONRPC else request.response_media_type()
-        return await send_response(request, b"".join((invocation.prefix, body, invocation.suffix)), media_type, headers=headers)
+        return await send_pieces(request, (invocation.prefix, *pieces, invocation.suffix), media_type, headers)
 
     async def _serve_stream(self, request: HttpRequest, invocation: Invocation, headers: list[Header]) -> None:
         serialize, prefix, suffix = invocation.binding.serialize, invocation.prefix, invocation.suffix

@@ -49,7 +49,7 @@ class MessageOperations(ServiceBase):
         else:
             cancel_on_disconnect = context.surface.cancel_on_disconnect if context.origin is None else context.is_canceled_on_disconnect
             stored = await self._engine.wait_settled(accepted, command.history_length, cancel_on_disconnect=cancel_on_disconnect)
-        return Encoded(SendMessageResponse, b'{"task":%b}' % stored.task.json)
+        return Encoded(SendMessageResponse, (b'{"task":', stored.task.json, b"}"))
 
     async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> AsyncGenerator[Event[StreamResponse], None]:
         """Accept a message and yield its task and the events of this task until it has ended or waits for the caller, or the reply."""
