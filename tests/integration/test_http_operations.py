@@ -56,6 +56,15 @@ def test_a_send_returns_the_finished_task(talker: DialectClient) -> None:
     assert [part.text for artifact in task.artifacts or [] for part in artifact.parts] == ["hello"]
 
 
+@pytest.mark.parametrize("size", [1_000, 70_000, 300_000])
+def test_a_result_of_any_size_is_whole(talker: DialectClient, size: int) -> None:
+    """A large one is sent in pieces, and is the same as one that is read."""
+    text = "ä" * size
+    task = talker.task(text)
+    assert [part.text for artifact in task.artifacts or [] for part in artifact.parts] == [text]
+    assert talker.get(task.id).to_json() == task.to_json()
+
+
 def test_a_send_may_return_a_message(talker: DialectClient) -> None:
     """A skill that replies with a message creates no task."""
     answer = talker.send("Ada", skill="greet")
