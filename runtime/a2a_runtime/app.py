@@ -20,7 +20,7 @@ with explain_missing(__name__):
 from a2a_runtime.agent import Agent
 from a2a_runtime.garbage_collection import GcTuningPlugin
 from a2a_runtime.heartbeat.registration import MeshConfig
-from a2a_runtime.http.exact_paths import AgentApp, install_shortcut
+from a2a_runtime.http.exact_paths import ShortcutApp, install_shortcut
 from a2a_runtime.http.middleware import HstsMiddleware, build_cors_config
 from a2a_runtime.http.openapi_page import build_openapi_config
 from a2a_runtime.interfaces import GrpcOptions
@@ -49,7 +49,7 @@ def create_app(
     agents.has_host = False
     plugins = [agents, GcTuningPlugin()] if settings.tune_gc else [agents]
     openapi = build_openapi_config(agents.surfaces)
-    app = AgentApp(plugins=plugins, cors_config=build_cors_config(settings), openapi_config=openapi, logging_config=None)
+    app = ShortcutApp(plugins=plugins, cors_config=build_cors_config(settings), openapi_config=openapi, logging_config=None)
     install_shortcut(app, agents.exact_paths)
     if settings.hsts_seconds:
         app.asgi_handler = HstsMiddleware(app.asgi_handler, settings.hsts_seconds)  # a Litestar middleware does not see errors of the router

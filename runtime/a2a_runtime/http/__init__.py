@@ -14,6 +14,7 @@ asgi               the request while it is processed, its body, plain responses
 event_stream       streams as server-sent events
 watchers           disconnect, body timeout, expired credentials
 errors             exception → protocol error → response
+audit              entries of requests in the audit log
 openapi            the OpenAPI document of the paths, with their security
 openapi_components its error schemas, and the operations of skills
 """

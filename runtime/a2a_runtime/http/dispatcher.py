@@ -1,4 +1,4 @@
-"""Dispatcher: the request path of one surface, shared by its endpoints; the audit log.
+"""Dispatcher: the request path of one surface, shared by its endpoints.
 
 endpoint                    dispatcher
 Endpoint.__call__ ────────► run             any exception becomes a response
@@ -35,7 +35,7 @@ from pydantic_core import from_json
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation, serialize_as_is
 from a2a_contract.dialects import CANONICAL, DIALECTS, MESH
-from a2a_contract.errors import AccessError, PermissionDeniedError, RateLimitedError, RequestTimeoutError, UnauthenticatedError, UnavailableError
+from a2a_contract.errors import AccessError, RateLimitedError, RequestTimeoutError, UnavailableError
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import CancelTaskRequest
@@ -57,6 +57,7 @@ from a2a_runtime.http.asgi import (
     send_pieces,
     send_response,
 )
+from a2a_runtime.http.audit import audit_cancel, audit_rejection
 from a2a_runtime.http.errors import ErrorResponse, name_outcome, render_error, to_protocol_error
 from a2a_runtime.http.event_stream import EVENT_STREAM, EventStreamResponse, encode_error_event, encode_event
 from a2a_runtime.http.middleware import OriginPolicy
@@ -64,7 +65,7 @@ from a2a_runtime.http.negotiation import SupportedDialects
 from a2a_runtime.http.resource_metadata import add_metadata_url
 from a2a_runtime.http.srs_forms import explain_member
 from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect, wait_for_expiry
-from a2a_runtime.logs import audit, request_log
+from a2a_runtime.logs import request_log
 from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.service.context import CallContext, ProtocolBinding
 from a2a_runtime.surface import Surface, find_lowest_limit
@@ -81,7 +82,6 @@ ErrorSender: TypeAlias = Callable[[HttpRequest, Exception], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
-_AUDIT_EVENTS = {UnauthenticatedError: "refused", PermissionDeniedError: "denied", RateLimitedError: "limited"}
 _NOT_STARTED = "The agent is not running: the lifespan of its app has not run; mount it with a2a_runtime.starlette.mount_agents, or run its lifespan"
 _DISCONNECTED = "disconnected"
 _STATUS_UPDATE = b'{"statusUpdate":'
@@ -119,22 +119,6 @@ class Backend:
     cors: CORSConfig | None = None
     allowed_hosts: Sequence[str] = ()
     max_caller_streams: int = 0
-
-
-def audit_cancel(request: HttpRequest, caller: Caller, task_id: str) -> None:
-    """Record the cancellation of a task in the audit log."""
-    audit("cancel", **_audit_fields(request), caller=caller.owner, tenant=caller.tenant, task=task_id)
-
-
-def audit_rejection(request: HttpRequest, error: Exception) -> None:
-    """Record an error in the audit log if it denies access."""
-    event = next((name for kind, name in _AUDIT_EVENTS.items() if isinstance(error, kind)), None)
-    if event is not None:
-        audit(event, **_audit_fields(request), caller=request.caller, reason=str(error))
-
-
-def _audit_fields(request: HttpRequest) -> dict[str, str]:
-    return {"client": request.client_address, "method": request.scope["method"], "path": request.scope["path"]}
 
 
 class Dispatcher:

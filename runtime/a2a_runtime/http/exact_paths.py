@@ -61,7 +61,7 @@ class ExactPathRouter:
         return self._endpoints[path]
 
 
-class AgentApp(Litestar):
+class ShortcutApp(Litestar):
     """A Litestar app of agents and nothing else, which calls their endpoints before it does anything itself.
 
     Litestar's own call only keeps a state and prepares hooks that these endpoints do not have: it was a twentieth of a read (measured).

@@ -27,7 +27,7 @@ _FIRST_PAGE = pagination.TaskPosition(1 << 62, "~")  # after all keys
 
 @dataclass(frozen=True, slots=True)
 class TaskWriting:
-    """What the writes of tasks need besides the connection; only the thread of the writer uses it."""
+    """The tools of writes of tasks besides the connection; only the thread of the writer uses it."""
 
     ids: IdGenerator
     options: StoreOptions

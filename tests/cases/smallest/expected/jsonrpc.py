@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from json import loads
 from math import isfinite
-from typing import Annotated, Any, Generic, NamedTuple, TypeAlias
+from typing import Annotated, Any, Generic, TypeAlias
 
 from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, core_schema, from_json, to_json
@@ -61,10 +61,12 @@ class InvalidCallError(Exception):
         self.problem, self.call_id, self.method, self.fields = problem, call_id, method, fields
 
 
-class ParsedCall(NamedTuple):
+@dataclass(slots=True)
+class ParsedCall:
     """A parsed call: the bindings of its method, most likely first, and the request in the model of each dialect."""
 
     call_id: CallId
+    method: str
     bindings: tuple[AnyBinding, ...]
     requests: Mapping[str, Any]
 
@@ -77,9 +79,10 @@ class JsonRpcParser:
         for table in tables:
             for method, binding in table.items():
                 methods[method] += (binding,)
-        self._methods = dict(methods)
+        self.methods: Mapping[str, tuple[AnyBinding, ...]] = dict(methods)
+        """The bindings of each method."""
         self._forgiving = frozenset(method for method, bindings in methods.items() if any(binding.lenient_envelope for binding in bindings))
-        self._read_call = TypeAdapter(Annotated[dict[str, Any], _CallSchema(self._methods, self._forgiving)]).validator.validate_json
+        self._read_call = TypeAdapter(Annotated[dict[str, Any], _CallSchema(self.methods, self._forgiving)]).validator.validate_json
 
     def parse(self, body: bytes) -> ParsedCall:
         """Parse a body, or raise ``InvalidCallError``."""
@@ -87,10 +90,9 @@ class JsonRpcParser:
             call = self._read_call(body)
         except ValidationError as error:
             return self._diagnose(body, error)
-        bindings = self._methods[call["method"]]
-        given = call["id"]
+        method, given = call["method"], call["id"]
         call_id = _number_text(body, given) if given.__class__ is float else to_json(given, inf_nan_mode="null")
-        return ParsedCall(call_id, bindings, call)
+        return ParsedCall(call_id, method, self.methods[method], call)
 
     def _diagnose(self, body: bytes, error: ValidationError) -> ParsedCall:
         call: dict[str, object] | list[object] | str | float | None
@@ -103,15 +105,15 @@ class JsonRpcParser:
         method, call_id = call.get("method"), self._serialize_id(call.get("id"), body)
         if not isinstance(method, str):
             raise InvalidCallError(CallProblem.NOT_A_CALL, call_id, fields=_envelope("method")) from None
-        if method not in self._methods:
+        if method not in self.methods:
             raise InvalidCallError(CallProblem.UNKNOWN_METHOD, call_id, method, (("method", f"There is no method {method!r} here"),)) from None
         if error.error_count() <= MAX_FIELD_ERRORS:
             if forgiven := self._parse_mended(call) or (self._parse_leniently(call, error) if method in self._forgiving else None):
-                return forgiven._replace(call_id=call_id)
+                return replace(forgiven, call_id=call_id)
             if wrong := _envelope(*(each["loc"][1] for each in error.errors())):
                 raise InvalidCallError(CallProblem.NOT_A_CALL, call_id, method, wrong) from None
         raise InvalidCallError(
-            CallProblem.WRONG_PARAMS, call_id, method, field_paths(error, skip=_MEMBER, of=self._methods[method][0].request)
+            CallProblem.WRONG_PARAMS, call_id, method, field_paths(error, skip=_MEMBER, of=self.methods[method][0].request)
         ) from None
 
     def _serialize_id(self, given: object, body: bytes) -> CallId:
@@ -125,7 +127,7 @@ class JsonRpcParser:
         params = call.get("params")
         if not is_json_object(params):
             return None
-        for binding in self._methods[str(call["method"])]:
+        for binding in self.methods[str(call["method"])]:
             if (mended := binding.mend(params)) is not None:
                 with suppress(InvalidCallError):  # other errors are reported for the original call
                     return self.parse(to_json(call | {"params": mended}))
@@ -136,7 +138,7 @@ class JsonRpcParser:
         params = call.get("params", {})
         if not is_json_object(params):
             return self.parse(to_json(call | {"params": {}}))
-        binding = next(binding for binding in self._methods[str(call["method"])] if binding.lenient_envelope)
+        binding = next(binding for binding in self.methods[str(call["method"])] if binding.lenient_envelope)
         mended = supply_tags(binding.request.__pydantic_core_schema__, _drop_unreadable(params, error))
         with suppress(InvalidCallError):  # other errors are reported for the original call
             return self.parse(to_json(call | {"params": mended})) if mended != params else None

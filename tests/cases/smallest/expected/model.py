@@ -98,8 +98,8 @@ class Encoded(Generic[T]):
 
     __slots__ = ("_json", "_model", "_type")
 
-    def __init__(self, of: type[T], json: bytes | Callable[[], bytes] | None, model: T | None = None) -> None:
-        """Wrap JSON that a model of this type wrote, a function that returns it when it is first needed, or a model."""
+    def __init__(self, of: type[T], json: bytes | tuple[bytes, ...] | Callable[[], bytes] | None, model: T | None = None) -> None:
+        """Wrap JSON that a model of this type wrote, in one piece or several, a function that returns it when it is first needed, or a model."""
         self._type, self._json, self._model = of, json, model
 
     @staticmethod
@@ -120,9 +120,19 @@ class Encoded(Generic[T]):
         json = self._json
         if isinstance(json, bytes):
             return json
-        json = json() if callable(json) else b"" if self._model is None else self._model.to_json()
+        if isinstance(json, tuple):
+            json = b"".join(json)
+        elif json is not None:
+            json = json()
+        else:
+            json = b"" if self._model is None else self._model.to_json()
         self._json = json
         return json
+
+    @property
+    def pieces(self) -> tuple[bytes, ...]:
+        """Return the value as JSON in one or several pieces: who sends it need not copy it."""
+        return self._json if isinstance(self._json, tuple) else (self.json,)
 
     def __repr__(self) -> str:
         return f"Encoded({self._type.__name__})"
