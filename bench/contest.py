@@ -106,6 +106,21 @@ def bare() -> Server:
     return Server("bare", "bare")
 
 
+def in_host() -> Server:
+    """Name our own server in the app of a host."""
+    return Server("ours, in a host", "in_host")
+
+
+def bare_sqlite(store: str, commits: str) -> Server:
+    """Name the limit on a SQLite file, with ``grouped`` commits or with two for ``each`` message."""
+    return Server("bare, sqlite", "bare_sqlite", store=store, environment={"BARE_COMMITS": commits})
+
+
+def bare_postgres(store: str) -> Server:
+    """Name the limit on Postgres."""
+    return Server("bare, postgresql", "bare_postgres", store=store)
+
+
 def sdk(store: str = "memory") -> Server:
     """Name the official SDK."""
     return Server(f"a2a-sdk, {store.partition(':')[0]}", "with_sdk", _interpreter("rival-a2a-sdk-1.3.0"), store)

@@ -1,4 +1,4 @@
-"""What serving costs: this server on each store, beside a2a-sdk, fasta2a, and the limit: an app that parses and answers the same bytes.
+"""What serving costs: this server with its tasks in memory, beside a2a-sdk, fasta2a, and the limit: an app that parses and answers the same bytes.
 
 One worker of uvicorn for each (uvloop, httptools), the same handler, servers on one core and the load on the other. Each answer is looked at before
 anything is timed. Contestants take turns, and a ratio is the median of the ratios within the turns: rows compare, absolute numbers do not.
@@ -9,18 +9,17 @@ anything is timed. Contestants take turns, and a ratio is the median of the rati
 
 from __future__ import annotations
 
+import asyncio
 import json
 import statistics
 import sys
-import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from itertools import cycle
-from pathlib import Path
+from itertools import cycle, repeat
 
 import uvloop
-from contest import CARD, LOAD_CORE, Server, bare, fasta2a, ours, pin, sdk
+from contest import CARD, LOAD_CORE, Server, bare, fasta2a, in_host, ours, pin, sdk
 from load import Load, ask, drive
 
 SECONDS, ROUNDS = 0.8, 5
@@ -47,6 +46,14 @@ def old_message(text: str) -> bytes:
     """Ask in 0.3."""
     said = {"kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": text}]}
     return post({"method": "message/send", "params": {"message": said, "metadata": {"skillId": text}}}, b"0.3")
+
+
+def rest_message(text: str) -> bytes:
+    """Ask over HTTP+JSON."""
+    said = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": text}]}, "metadata": {"skillId": text}}
+    body = json.dumps(said, separators=(",", ":")).encode()
+    head = b"POST /message:send HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\na2a-version: 1.0\r\ncontent-length: %d\r\n\r\n"
+    return head % len(body) + body
 
 
 def look(wire_id: str) -> bytes:
@@ -122,7 +129,7 @@ async def send() -> None:
         me, limit, official, rival = (server.name for server in servers)
         await check(servers, message("echo"))
         found = await turns(servers, message("echo"), MANY)
-        row("send, 32 connections, of bare", ratio(found, me, limit), 0.33, 0.40)
+        row("send, 32 connections, of bare", ratio(found, me, limit), 0.40, 0.50)
         row("send, 32 connections, times a2a-sdk", ratio(found, me, official), 10, 12)
         row("send, 32 connections, 99th percentile", middle(found, me, lambda load: load.percentile(load.took)), 20, 12, "ms")
         row("CPU of a send, times bare", middle(found, me, lambda load: load.cost) / middle(found, limit, lambda load: load.cost), 3.0, 2.4)
@@ -130,15 +137,41 @@ async def send() -> None:
         rates(found)
 
 
-async def older() -> None:
-    """The same in 0.3."""
+async def other_bindings() -> None:
+    """The same in 0.3 and over HTTP+JSON."""
+    requests = {"1.0": message("echo"), "0.3": old_message("echo"), "HTTP+JSON": rest_message("echo")}
+    found: dict[str, list[Load]] = {name: [] for name in requests}
     async with serving(ours()) as (server,):
-        await check([server], old_message("echo"))
-        now, then = [], []
+        await check([server], *requests.values())
         for _ in range(ROUNDS):
-            now.append(await server.load(message("echo"), MANY, SECONDS))
-            then.append(await server.load(old_message("echo"), MANY, SECONDS))
-        row("send in 0.3, of 1.0", statistics.median(b.rate / a.rate for a, b in zip(now, then, strict=True)), 0.75, 0.85)
+            for name, request in requests.items():
+                found[name].append(await server.load(request, MANY, SECONDS))
+    row("send in 0.3, of 1.0", ratio(found, "0.3", "1.0"), 0.82, 0.90)
+    row("send over HTTP+JSON, of JSON-RPC", ratio(found, "HTTP+JSON", "1.0"), 0.92, 0.95)
+
+
+async def modes() -> None:
+    """What the output modes in a message cost, which every client of the official SDK names."""
+    said = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "echo"}]}
+    params = {"message": said, "configuration": {"acceptedOutputModes": ["text/plain"]}, "metadata": {"skillId": "echo"}}
+    with_modes = post({"method": "SendMessage", "params": params})
+    async with serving(ours()) as (server,):
+        await check([server], with_modes)
+        costs = [
+            ((await server.load(with_modes, MANY, SECONDS)).cost - (await server.load(message("echo"), MANY, SECONDS)).cost)
+            for _ in range(2 * ROUNDS)
+        ]
+    row("CPU that acceptedOutputModes add to a send", statistics.median(costs) * 1e6, 12, 2, "µs")
+
+
+async def host() -> None:
+    """The same in the app of a host."""
+    async with serving(ours(), in_host()) as servers:
+        await check(servers, message("echo"))
+        found = await turns(servers, message("echo"), MANY)
+        me, hosted = (server.name for server in servers)
+        row("send in the app of a host, of an app of our own", ratio(found, hosted, me), 0.90, 0.95)
+        row("send in the app of a host, 99th percentile", middle(found, hosted, lambda load: load.percentile(load.took)), 10, 6, "ms")
 
 
 async def wait() -> None:
@@ -166,7 +199,7 @@ async def get() -> None:
         for _ in range(ROUNDS):
             for server in servers:
                 found[server.name].append(await server.take(Load(cycle(kept[server.name])), MANY, SECONDS))
-        row(f"get of one of {TASKS}, of bare", ratio(found, servers[0].name, servers[1].name), 0.40, 0.60)
+        row(f"get of one of {TASKS}, of bare", ratio(found, servers[0].name, servers[1].name), 0.65, 0.75)
         rates(found)
 
 
@@ -212,43 +245,53 @@ async def chunks() -> None:
         row("CPU of a chunk of 1000, times one of 100", statistics.median(b / a for a, b in zip(costs[100], costs[1000], strict=True)), 1.2, 1.05)
 
 
+async def newcomers() -> None:
+    """Streams on connections that all are new."""
+    async with serving(ours(), bare()) as servers:
+        for server, show in zip(servers, (partial(row, gate=60, goal=40, unit="ms"), note), strict=True):
+            latest = []
+            for _ in range(4 * ROUNDS):
+                load = await drive(server.port, Load(repeat(stream(f"count {CHUNKS}")), most=READERS), READERS, 5)
+                latest.append(max(load.first) * 1000)
+            show(f"{server.name}: first event on 50 new connections, the last one", statistics.median(latest))
+
+
+async def neighbor() -> None:
+    """Another client beside a handler that yields without waiting."""
+    worst = []
+    async with serving(ours()) as (server,):
+        for _ in range(ROUNDS):
+            greedy = asyncio.create_task(drive(server.port, Load(repeat(stream("count 20000")), most=1), 1, 30))
+            await asyncio.sleep(0.02)
+            worst.append(max((await drive(server.port, Load(repeat(message("echo"))), 1, 0.3)).took) * 1000)
+            await greedy
+    row("another send beside 20,000 chunks, the slowest", statistics.median(worst), 20, 10, "ms")
+
+
+async def large() -> None:
+    """Messages of a megabyte, and what is held of them."""
+    size, number = 1_000_000, 40
+    request = message("echo " + "x" * size)
+    async with serving(ours()) as (server,):
+        before = server.memory
+        load = await server.take(Load(repeat(request), most=number), 4, 60)
+        held = (server.memory - before) / (size * len(load.took))
+        note(f"CPU of a message of 1 MB, the first {len(load.took)}", f"{load.cost * 1e3:.2f} ms")
+        row("bytes held for each of a message, with its echo", held, 2.5, 2.0)
+
+
 async def start() -> None:
     """A new process."""
     found = []
     for _ in range(ROUNDS):
         async with serving(ours()) as (server,):
             found.append((server.started, server.memory))
-    row("start to first card", min(seconds for seconds, _ in found), 0.6, 0.4, "s")
-    row("resident memory at start", statistics.median(memory for _, memory in found) / 1e6, 75, 65, "MB")
-
-
-async def durable(kind: str, mine: str, theirs: str, gates: tuple[float, float]) -> None:
-    """Messages on a store that keeps them."""
-    async with serving(ours(mine), sdk(theirs)) as servers:
-        await check(servers, message("echo"))
-        found = await turns(servers, message("echo"), MANY)
-        row(f"send on {kind}, 32 connections, times a2a-sdk", ratio(found, servers[0].name, servers[1].name), *gates)
-        rates(found)
-
-
-async def sqlite() -> None:
-    """Messages on SQLite files."""
-    with tempfile.TemporaryDirectory() as folder:
-        await durable("SQLite", f"sqlite:///{Path(folder) / 'ours.db'}", f"sqlite:///{Path(folder) / 'theirs.db'}", (12, 25))
-
-
-async def postgres() -> None:
-    """Messages on one Postgres server."""
-    from a2a_runtime.stores.postgres import upgrade  # noqa: PLC0415 - only here
-    from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer  # noqa: PLC0415 - as above
-
-    with PostgresServer() as server:
-        mine, theirs = await DatabaseFactory(server.url, upgrade).create(), await DatabaseFactory(server.url, upgrade).create_empty()
-        await durable("Postgres", mine, theirs, (15, 30))
+    row("start to first card", min(seconds for seconds, _ in found), 0.42, 0.30, "s")
+    row("resident memory at start", statistics.median(memory for _, memory in found) / 1e6, 72, 58, "MB")
 
 
 ROWS: Mapping[str, Callable[[], Awaitable[None]]] = {
-    each.__name__: each for each in (send, older, wait, get, card, streams, pace, chunks, start, sqlite, postgres)
+    each.__name__: each for each in (send, other_bindings, modes, host, wait, get, card, streams, pace, chunks, newcomers, neighbor, large, start)
 }
 
 

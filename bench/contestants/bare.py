@@ -18,24 +18,25 @@ Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     """Answer."""
     if scope["type"] == "lifespan":
-        return await _live(receive, send)
+        return await live(receive, send)
     if scope["method"] == "GET":
-        return await _reply(send, CARD)
+        return await reply(send, CARD)
     call = orjson.loads((await receive())["body"])
     match call["method"]:
         case "GetTask":
-            return await _reply(send, orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": TASKS[call["params"]["id"]]}))
+            return await reply(send, orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": TASKS[call["params"]["id"]]}))
         case "SendStreamingMessage":
             return await _stream(call, send)
-    task = _task(call["params"]["message"])
+    task = new_task(call["params"]["message"])
     word, _, _ = task["history"][0]["parts"][0]["text"].partition(" ")
     if word == "wait":
         await asyncio.sleep(0.05)
     TASKS[task["id"]] = task
-    return await _reply(send, orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": {"task": task}}))
+    return await reply(send, orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": {"task": task}}))
 
 
-def _task(message: dict[str, Any], state: str = "TASK_STATE_COMPLETED") -> dict[str, Any]:
+def new_task(message: dict[str, Any], state: str = "TASK_STATE_COMPLETED") -> dict[str, Any]:
+    """Make the task of a message."""
     wire_id, context_id = _new(), _new()
     return {
         "id": wire_id,
@@ -51,7 +52,8 @@ def _new() -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-async def _reply(send: Send, body: bytes) -> None:
+async def reply(send: Send, body: bytes) -> None:
+    """Answer with a document."""
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -60,7 +62,7 @@ async def _reply(send: Send, body: bytes) -> None:
 async def _stream(call: dict[str, Any], send: Send) -> None:
     message = call["params"]["message"]
     word, _, number = message["parts"][0]["text"].partition(" ")
-    task = _task(message)
+    task = new_task(message)
     names = {"taskId": task["id"], "contextId": task["contextId"]}
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
     await _say(send, call, {"task": task})
@@ -77,7 +79,8 @@ async def _say(send: Send, call: dict[str, Any], event: dict[str, Any]) -> None:
     await send({"type": "http.response.body", "body": frame, "more_body": True})
 
 
-async def _live(receive: Receive, send: Send) -> None:
+async def live(receive: Receive, send: Send) -> None:
+    """Start and stop."""
     for what in ("startup", "shutdown"):
         await receive()
         await send({"type": f"lifespan.{what}.complete"})
