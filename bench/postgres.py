@@ -60,9 +60,9 @@ class Rival(Protocol):
 class Alone(StatementPipeline):
     """A pipeline without batches, for comparison."""
 
-    async def fetchrow(self, *arguments: object) -> Record:
-        """Run the statement alone."""
-        return await self._run_alone(arguments)
+    async def fetchrow(self, statement: str, *arguments: object) -> Record:
+        """Run a statement alone."""
+        return await self._run_alone(statement, arguments)
 
 
 class WithStore:
@@ -155,7 +155,7 @@ async def rivals(url: str) -> AsyncIterator[dict[str, Rival]]:
             await store.open()
             stack.push_async_callback(store.close)
         alone = stores[0]
-        alone._inserts, alone._updates = (Alone(alone._pool, SQL[name]) for name in ("create_task", "update_task"))  # noqa: SLF001 - no setting allows it
+        alone._inserts, alone._updates = Alone(alone._pool), Alone(alone._pool)  # noqa: SLF001 - no setting allows it
         yield {RIVAL: WithSqlAlchemy(engine, tables), ALONE: WithStore(stores[0]), STORE: WithStore(stores[1])}
 
 

@@ -19,8 +19,8 @@ SLOW = "SELECT $1::integer AS n FROM pg_sleep($2)"
 
 async def test_callers_of_a_batch_get_their_own_rows(pool: Pool) -> None:
     """Each caller gets the row of its statement."""
-    pipeline = StatementPipeline(pool, ECHO)
-    found = await asyncio.gather(*(pipeline.fetchrow(n) for n in range(1, 301)))
+    pipeline = StatementPipeline(pool)
+    found = await asyncio.gather(*(pipeline.fetchrow(ECHO, n) for n in range(1, 301)))
     assert [row["n"] for row in found] == list(range(1, 301))
     await pipeline.close()
 
@@ -31,8 +31,8 @@ async def test_callers_of_a_batch_get_their_own_rows(pool: Pool) -> None:
 )
 async def test_an_invalid_value_fails_alone(pool: Pool, bad: int, error: type[Exception]) -> None:
     """The other callers of the batch get their rows."""
-    pipeline = StatementPipeline(pool, ECHO)
-    found = await asyncio.gather(*(pipeline.fetchrow(n % 10 or bad) for n in range(100)), return_exceptions=True)
+    pipeline = StatementPipeline(pool)
+    found = await asyncio.gather(*(pipeline.fetchrow(ECHO, n % 10 or bad) for n in range(100)), return_exceptions=True)
     assert [isinstance(result, error) for result in found] == [n % 10 == 0 for n in range(100)]
     assert sum(isinstance(result, asyncpg.Record) for result in found) == 90
     await pipeline.close()
@@ -40,8 +40,8 @@ async def test_an_invalid_value_fails_alone(pool: Pool, bad: int, error: type[Ex
 
 async def test_a_cancelled_caller_affects_no_other(pool: Pool) -> None:
     """Cancelled callers are skipped; the others get their rows."""
-    pipeline = StatementPipeline(pool, ECHO)
-    calls = [asyncio.create_task(pipeline.fetchrow(n)) for n in range(1, 61)]
+    pipeline = StatementPipeline(pool)
+    calls = [asyncio.create_task(pipeline.fetchrow(ECHO, n)) for n in range(1, 61)]
     await asyncio.sleep(0)
     for call in calls[::3]:
         call.cancel()
@@ -52,11 +52,11 @@ async def test_a_cancelled_caller_affects_no_other(pool: Pool) -> None:
 
 async def test_a_stuck_statement_blocks_no_other(pool: Pool) -> None:
     """Other statements go on while one waits for a locked row."""
-    pipeline = StatementPipeline(pool, SLOW)
-    stuck = asyncio.create_task(pipeline.fetchrow(0, 20.0))
+    pipeline = StatementPipeline(pool)
+    stuck = asyncio.create_task(pipeline.fetchrow(SLOW, 0, 20.0))
     await asyncio.sleep(0)
     async with asyncio.timeout(5):
-        found = await asyncio.gather(*(pipeline.fetchrow(n, 0.0) for n in range(1, 20)))
+        found = await asyncio.gather(*(pipeline.fetchrow(SLOW, n, 0.0) for n in range(1, 20)))
     assert [row["n"] for row in found] == list(range(1, 20))
     stuck.cancel()
     await asyncio.gather(stuck, return_exceptions=True)
@@ -66,6 +66,6 @@ async def test_a_stuck_statement_blocks_no_other(pool: Pool) -> None:
 async def test_every_caller_gets_the_error_of_a_missing_server(postgres_url: str) -> None:
     """No queued caller is forgotten."""
     pool = Pool(postgres_url)
-    pipeline = StatementPipeline(pool, ECHO)
-    found = await asyncio.gather(*(pipeline.fetchrow(n) for n in range(1, 40)), return_exceptions=True)
+    pipeline = StatementPipeline(pool)
+    found = await asyncio.gather(*(pipeline.fetchrow(ECHO, n) for n in range(1, 40)), return_exceptions=True)
     assert {type(error) for error in found} == {StoreUnavailableError}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 from functools import lru_cache
 from types import TracebackType
@@ -225,7 +225,8 @@ async def read_body(request: HttpRequest, max_bytes: int) -> bytes:
             raise _build_size_error(max_bytes)
         return read
     request.awaits = Awaits.BODY
-    pieces, size = list[bytes](), 0
+    pieces: list[bytes] = []
+    size = 0
     while True:
         message = await request.receive()
         if message["type"] != "http.request":
@@ -331,23 +332,22 @@ def _format_host(host: str, port: int | None) -> bytes:
 # Responses
 
 
-async def send_response(request: HttpRequest, body: bytes, media_type: bytes = JSON, *, status: int = 200, headers: Iterable[Header] = ()) -> None:
+def send_response(
+    request: HttpRequest, body: bytes, media_type: bytes = JSON, *, status: int = 200, headers: Iterable[Header] = ()
+) -> Awaitable[None]:
     """Send a response with a body. For ``HEAD`` the server leaves the body away."""
-    sent = [(b"content-type", media_type), (b"content-length", b"%d" % len(body)), *headers]
-    await request.send({"type": "http.response.start", "status": status, "headers": sent})
-    await request.send({"type": "http.response.body", "body": body, "more_body": False})
+    return send_pieces(request, (body,), media_type, headers, status)
 
 
-async def send_pieces(request: HttpRequest, pieces: Sequence[bytes], media_type: bytes, headers: Iterable[Header]) -> None:
+async def send_pieces(request: HttpRequest, pieces: Sequence[bytes], media_type: bytes, headers: Iterable[Header] = (), status: int = 200) -> None:
     """Send a response whose body is in pieces; those of a large one are not copied together."""
     size = sum(map(len, pieces))
-    if size <= _MAX_COPIED_BYTES:
-        return await send_response(request, b"".join(pieces), media_type, headers=headers)
     sent = [(b"content-type", media_type), (b"content-length", b"%d" % size), *headers]
-    await request.send({"type": "http.response.start", "status": 200, "headers": sent})
-    for piece in pieces:
+    await request.send({"type": "http.response.start", "status": status, "headers": sent})
+    *before, last = pieces if size > _MAX_COPIED_BYTES else (b"".join(pieces),)
+    for piece in before:
         await request.send({"type": "http.response.body", "body": piece, "more_body": True})
-    return await request.send({"type": "http.response.body", "body": b"", "more_body": False})
+    await request.send({"type": "http.response.body", "body": last, "more_body": False})
 
 
 async def send_empty_response(request: HttpRequest, status: int, headers: Iterable[Header] = ()) -> None:

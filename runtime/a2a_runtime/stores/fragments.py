@@ -93,12 +93,13 @@ def encode_message(message: Message, ids: TaskIds) -> bytes:
 def encode_status(state: State, at: int, message: bytes | None) -> bytes:
     """Encode a status."""
     if message is None:
-        return _encode_plain_status(state, at)
+        return encode_plain_status(state, at)
     return b'%b,"message":%b%b"%b"}' % (_STATUS_PREFIXES[state], message, _TIMESTAMP, to_rfc3339(at).encode())
 
 
 @lru_cache(maxsize=64)
-def _encode_plain_status(state: State, at: int) -> bytes:
+def encode_plain_status(state: State, at: int) -> bytes:
+    """Encode a status that consists of a state and a time."""
     # Under load, many tasks get the same state in the same millisecond.
     return b'%b%b"%b"}' % (_STATUS_PREFIXES[state], _TIMESTAMP, to_rfc3339(at).encode())
 

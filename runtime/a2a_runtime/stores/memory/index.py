@@ -142,7 +142,7 @@ class MemoryTask(Struct, eq=False, gc=False):
 
     def encode_status(self) -> bytes:
         """Return the status, encoded again if it was dropped."""
-        return self.status or fragments.encode_status(self.state, self.status_at, None)
+        return self.status or fragments.encode_plain_status(self.state, self.status_at)
 
     def encode_ids(self) -> bytes:
         """Encode the ids again, as they stand in the task and its events."""
@@ -159,8 +159,12 @@ class MemoryTask(Struct, eq=False, gc=False):
     def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Return the task as it is now."""
         history = self.history if history_length is None else self.history[max(0, len(self.history) - history_length) :]
-        artifacts = self.pack_artifacts() if include_artifacts else ()
-        task = partial(fragments.encode_task, self.ids or self.encode_ids(), self.encode_status(), artifacts, history, self.metadata)
+        artifacts: Sequence[bytes] = ()
+        if include_artifacts:
+            artifacts = self.artifacts if isinstance(self.artifacts, tuple) else self.pack_artifacts()
+        ids = self.ids or fragments.join_ids(self.wire_id, self.context_id)
+        status = self.status or fragments.encode_plain_status(self.state, self.status_at)
+        task = partial(fragments.encode_task, ids, status, artifacts, history, self.metadata)
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,

@@ -64,6 +64,8 @@ class TaskNames(NamedTuple):
 
     scope: str
     ids: bytes
+    has_webhooks: bool = False
+    """A hint, which chooses the statement for a change."""
 
 
 def to_stored_task(row: asyncpg.Record) -> StoredTask:
@@ -95,11 +97,10 @@ class PostgresBase(SqlStore):
     def __init__(self, dsn: str, options: StoreOptions = DEFAULT_OPTIONS, pool: PoolSettings | None = None) -> None:
         super().__init__(options)
         self._pool = Pool(dsn, pool, options.fail_point)
-        self._inserts = StatementPipeline(self._pool, SQL["create_task"], options.fail_point)
-        self._deferred_inserts = StatementPipeline(self._pool, SQL["create_deferred_task"], options.fail_point)
-        self._updates = StatementPipeline(self._pool, SQL["update_task"], options.fail_point)
-        self._claims = StatementPipeline(self._pool, SQL["claim"], options.fail_point)
-        self._loads = StatementPipeline(self._pool, SQL["load_task"], width=2)
+        self._inserts = StatementPipeline(self._pool, options.fail_point)
+        self._updates = StatementPipeline(self._pool, options.fail_point)
+        self._claims = StatementPipeline(self._pool, options.fail_point)
+        self._loads = StatementPipeline(self._pool, width=2)
         self._recent_tasks = RecentTasks()
         self._names: dict[str, TaskNames] = {}
         self._server_offset_millis = 0

@@ -56,7 +56,9 @@ class PostgresNotifier:
             await asyncio.sleep(self._retry_seconds)
 
     async def _session(self, listener: NotificationListener) -> None:
-        connection = await asyncpg.connect(self._dsn, timeout=self._check_seconds, command_timeout=self._check_seconds)
+        # A notification is worth nothing after a crash, so its commit need not wait for the disk.
+        settings = {"synchronous_commit": "off"}
+        connection = await asyncpg.connect(self._dsn, timeout=self._check_seconds, command_timeout=self._check_seconds, server_settings=settings)
         try:
             own = connection.get_server_pid()
 

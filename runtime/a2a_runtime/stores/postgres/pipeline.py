@@ -1,12 +1,12 @@
 """Statement pipelines: one statement for many callers, in one round trip and one commit under load.
 
-    free   a caller runs the statement at once; a single caller pays nothing
-    busy   callers queue; when the pipeline becomes free, all of them are sent together and committed as a whole
+    free   a caller runs its statement at once, unless others come in the same turn of the loop: a single caller pays nothing
+    busy   callers queue; when the pipeline becomes free, all that wait for the same statement are sent together and committed as a whole
     stuck  behind a row that another transaction holds, an extra pipeline starts beside it, so that other callers go on
 
 So the load decides the size of a batch, with one text of SQL. Arrays and ``unnest`` instead gave a tenth more at 64 callers and nothing at 16, for a
-second text of every statement (measured). Each frequent statement has its own pipeline, so the server works on one while another waits for the disk.
-A writing statement has only one at a time: two batches of changes could each hold a row that the other one needs.
+second text of every statement (measured). Each kind of call has its own pipeline, so the server works on one while another waits for the disk.
+A writing pipeline sends only one batch at a time: two batches of changes could each hold a row that the other one needs.
 
 A batch that fails (deadlock with another process, an invalid value of one caller) is taken apart: each statement is run again alone, and fails alone.
 """
@@ -31,6 +31,7 @@ _STATEMENT_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # of an inv
 
 @dataclass(frozen=True, slots=True)
 class _QueuedStatement:
+    text: str
     arguments: Sequence[object]
     future: asyncio.Future[asyncpg.Record]
 
@@ -44,27 +45,29 @@ class _QueuedStatement:
 
 
 class StatementPipeline:
-    """Runs a statement that returns exactly one row; up to ``width`` at once if it only reads."""
+    """Runs statements that return exactly one row; up to ``width`` batches at once if they only read."""
 
-    def __init__(self, pool: Pool, statement: str, fail_point: FailPoint = no_fault, *, width: int = 1) -> None:
-        self._pool, self._statement, self._fail_point, self._width = pool, statement, fail_point, width
+    def __init__(self, pool: Pool, fail_point: FailPoint = no_fault, *, width: int = 1) -> None:
+        self._pool, self._fail_point, self._width = pool, fail_point, width
         self._running_count = 0
         self._started_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._queue: list[_QueuedStatement] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def fetchrow(self, *arguments: object) -> asyncpg.Record:
-        """Run the statement, alone or in a batch, and return its row after the commit."""
+    async def fetchrow(self, statement: str, *arguments: object) -> asyncpg.Record:
+        """Run a statement, alone or in a batch, and return its row after the commit."""
         loop = asyncio.get_running_loop()
         if self._running_count < self._width and not self._queue:
             self._running_count += 1
             self._started_at = loop.time()
             try:
-                return await self._run_alone(arguments)
+                await asyncio.sleep(0)  # a batch before often wakes many callers in one turn of the loop; they go on together
+                if not self._queue:
+                    return await self._run_alone(statement, arguments)
             finally:
                 self._release_slot()
-        call = _QueuedStatement(arguments, loop.create_future())
+        call = _QueuedStatement(statement, arguments, loop.create_future())
         self._queue.append(call)
         if self._timer is None:
             self._timer = loop.call_later(_STUCK_SECONDS, self._start_extra)
@@ -101,15 +104,26 @@ class StatementPipeline:
         try:
             while self._queue:
                 self._started_at = asyncio.get_running_loop().time()
-                calls, self._queue = self._queue[:_MAX_BATCH_CALLS], self._queue[_MAX_BATCH_CALLS:]
-                await self._run_batch([call for call in calls if not call.future.done()])
+                await self._run_batch(self._take_batch())
         finally:
             self._release_slot()
 
+    def _take_batch(self) -> Sequence[_QueuedStatement]:
+        """Take the calls of the statement that has waited longest."""
+        text = self._queue[0].text
+        batch: list[_QueuedStatement] = []
+        others: list[_QueuedStatement] = []
+        for call in self._queue:
+            (batch if call.text is text and len(batch) < _MAX_BATCH_CALLS else others).append(call)
+        self._queue = others
+        return [call for call in batch if not call.future.done()]
+
     async def _run_batch(self, calls: Sequence[_QueuedStatement]) -> None:
+        if not calls:
+            return
         try:
             self._fail_point("before commit")
-            rows = await self._pool.fetchmany(self._statement, [call.arguments for call in calls])
+            rows = await self._pool.fetchmany(calls[0].text, [call.arguments for call in calls])
             self._fail_point("after commit")
         except StoreUnavailableError as error:
             for call in calls:
@@ -127,12 +141,12 @@ class StatementPipeline:
 
     async def _retry_alone(self, call: _QueuedStatement) -> None:
         try:
-            call.resolve(await self._run_alone(call.arguments))
+            call.resolve(await self._run_alone(call.text, call.arguments))
         except (*_STATEMENT_ERRORS, StoreUnavailableError) as error:
             call.resolve(error)
 
-    async def _run_alone(self, arguments: Sequence[object]) -> asyncpg.Record:
+    async def _run_alone(self, statement: str, arguments: Sequence[object]) -> asyncpg.Record:
         self._fail_point("before commit")
-        (row,) = await self._pool.fetch(self._statement, *arguments)
+        (row,) = await self._pool.fetch(statement, *arguments)
         self._fail_point("after commit")
         return row

@@ -62,7 +62,7 @@ class PostgresStore(PostgresTasks, PostgresQueue):
 
     async def close(self) -> None:
         """Finish pending statements and close all connections."""
-        for pipeline in (self._inserts, self._deferred_inserts, self._updates, self._claims, self._loads):
+        for pipeline in (self._inserts, self._updates, self._claims, self._loads):
             await pipeline.close()
         await self._pool.close()
 
@@ -109,7 +109,7 @@ class PostgresStore(PostgresTasks, PostgresQueue):
     async def claim(self, key: str, process: str) -> ClaimedRun | None:
         """Begin a run of a task. Many claims at once, as after a crash, share a round trip and a commit."""
         try:
-            row = await self._claims.fetchrow(parse_key(key), process, self._shared_millis())
+            row = await self._claims.fetchrow(SQL["claim"], parse_key(key), process, self._shared_millis())
         except TaskNotFoundError:
             return None
         if row["scope"] is None:

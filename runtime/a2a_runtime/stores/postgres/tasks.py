@@ -26,11 +26,16 @@ Arguments = tuple[object, ...]
 
 _FIRST_PAGE = pagination.TaskPosition(1 << 62, str(UUID(int=(1 << 128) - 1)))  # after all keys
 _ACTIVE_STATES = [*lifecycle.ACTIVE]
+_PLAIN_INSERT, _PLAIN_UPDATE = 18, 19
+"""Numbers of the arguments of the statements for what is plain."""
 _MAX_ATTEMPTS = 16  # of a write that no rule forbids, but that did not see all rows when it began
 
 
 def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusable_since: int | None) -> Arguments:
-    """Arrange the arguments of the statement ``create_task``; an older task that ended before ``reusable_since`` releases the wire id."""
+    """Arrange the arguments of the statement ``create_task``, those of ``create_plain_task`` first.
+
+    An older task that ended before ``reusable_since`` releases the wire id.
+    """
     push, record = rows.push_config, new.record
     return (
         UUID(rows.key),
@@ -46,17 +51,17 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusa
         new.process,
         rows.message,
         fragments.encode_task_event(rows.encode_task()),
+        fragments.encode_names(new.hidden_skills),
+        *((None,) * 4 if record is None else (record.kind, record.key, record.fingerprint, record.body)),
         reusable_since,
         *_to_idempotency_arguments(new.idempotency_key),
         *((None, None) if push is None else (push.id, push.to_json())),
-        *((None,) * 4 if record is None else (record.kind, record.key, record.fingerprint, record.body)),
-        fragments.encode_names(new.hidden_skills),
         *((None,) if new.deferral is None else (new.deferral.queue, JOB_NAME, new.deferral.priority)),
     )
 
 
 def to_update_arguments(key: UUID, scope: str, rows: ChangeRows, events: changes.EncodedEvents, *, at: int, metadata: bytes | None) -> Arguments:
-    """Arrange the arguments of the statement ``update_task``."""
+    """Arrange the arguments of the statement ``update_task``, those of ``update_plain_task`` first."""
     change = rows.change
     states = changes.allowed_source_states(change)
     state, deferral = change.state, change.deferral
@@ -74,11 +79,11 @@ def to_update_arguments(key: UUID, scope: str, rows: ChangeRows, events: changes
         change.release_claim,
         metadata,
         *_to_columns(4, [(row.chunk.artifact_id, row.replaces, row.chunk.facts, row.chunk.parts) for row in rows.chunks]),
-        rows.messages or None,
         *_to_columns(2, events),
+        None if state is None else _ACTIVE_STATES,
+        rows.messages or None,
         *_to_columns(4, [(record.kind, record.key, record.fingerprint, record.body) for record in change.records]),
         *_to_idempotency_arguments(change.idempotency_key),
-        None if state is None else _ACTIVE_STATES,
         *((None,) if deferral is None else (deferral.queue, JOB_NAME, deferral.priority, deferral.delay_seconds)),
     )
 
@@ -105,7 +110,7 @@ class PostgresTasks(PostgresBase):
             except asyncpg.UniqueViolationError as error:
                 raise TaskIdInUseError(details={"task_id": rows.wire_id}) from error
             if row["tasks"]:
-                self._cache_names(rows.key, TaskNames(scope.to_text(), rows.ids))
+                self._cache_names(rows.key, TaskNames(scope.to_text(), rows.ids, has_webhooks=new.push_config is not None))
                 created = rows.build_result(scope, new)
                 self._recent_tasks.add(created.stored, rows)
                 return created
@@ -117,7 +122,9 @@ class PostgresTasks(PostgresBase):
     async def _insert(self, scope: TaskScope, new: NewTask, arguments: Arguments) -> asyncpg.Record:
         """Insert a task; where their number is limited, those of a scope one after the other."""
         if new.max_open is None:
-            return await (self._inserts if new.deferral is None else self._deferred_inserts).fetchrow(*arguments)
+            if (new.wire_id, new.idempotency_key, new.push_config, new.deferral) == (None,) * 4:
+                return await self._inserts.fetchrow(SQL["create_plain_task"], *arguments[:_PLAIN_INSERT])
+            return await self._inserts.fetchrow(SQL["create_task" if new.deferral is None else "create_deferred_task"], *arguments)
         async with self._pool.transaction() as connection:
             await connection.execute(SQL["lock_scope"], scope.to_text())
             others = await connection.fetchval(SQL["count_open"], scope.to_text(), sorted(lifecycle.OPEN))
@@ -136,7 +143,7 @@ class PostgresTasks(PostgresBase):
         self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
     ) -> StoredTask | None:
         """Load a task."""
-        row = await self._loads.fetchrow(history_length, include_artifacts, scope.to_text(), wire_id)
+        row = await self._loads.fetchrow(SQL["load_task"], history_length, include_artifacts, scope.to_text(), wire_id)
         return None if row["key"] is None else to_stored_task(row)
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
@@ -170,7 +177,12 @@ class PostgresTasks(PostgresBase):
                 values = to_update_arguments(key, names.scope, planned, events, at=at, metadata=None)
                 if change.deferral is not None:  # seldom enough for a round trip of its own
                     return _row_if_changed(await self._pool.fetchrow(SQL["update_deferred_task"], *values))
-                return _row_if_changed(await self._updates.fetchrow(*values))
+                if not (change.messages or change.records or change.idempotency_key or names.has_webhooks):
+                    row = _row_if_changed(await self._updates.fetchrow(SQL["update_plain_task"], *values[:_PLAIN_UPDATE]))
+                    if row is not None:
+                        return row  # else it has webhooks, or a rule forbids the change
+                    self._cache_names(str(key), names._replace(has_webhooks=True))
+                return _row_if_changed(await self._updates.fetchrow(SQL["update_task"], *values))
             async with self._pool.transaction() as connection:
                 before = await connection.fetchval(SQL["lock_metadata"], key, names.scope)
                 if before is None:
