@@ -29,7 +29,6 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments
 from a2a_runtime.stores.models import NewTask, TaskChange
 from a2a_runtime.stores.postgres import PoolSettings, PostgresStore, upgrade
-from a2a_runtime.stores.postgres.base import SQL
 from a2a_runtime.stores.postgres.pipeline import StatementPipeline
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 from a2a_runtime.testing.store_contract.case import write_artifact

@@ -6,6 +6,7 @@ Runs in an environment of its own.
 import asyncio
 import os
 from contextlib import asynccontextmanager
+from typing import Any
 
 import grpc
 from a2a.helpers.proto_helpers import new_task_from_user_message
@@ -17,6 +18,7 @@ from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import DatabaseTaskStore, InMemoryTaskStore, TaskStore, TaskUpdater
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part
 from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
+from sqlalchemy import event
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.applications import Starlette
 
@@ -52,7 +54,18 @@ def _store(address: str) -> TaskStore:
     if address == "memory":
         return InMemoryTaskStore()
     kind, _, rest = address.partition(":")
-    return DatabaseTaskStore(create_async_engine(f"{_DRIVERS[kind]}:{rest}"))
+    engine = create_async_engine(f"{_DRIVERS[kind]}:{rest}")
+    if kind == "sqlite":
+        event.listen(engine.sync_engine, "connect", _tune)
+    return DatabaseTaskStore(engine)
+
+
+def _tune(connection: Any, _record: object) -> None:  # noqa: ANN401 - of a driver without types
+    """Set what users of SQLite set: a log beside the file, and commits that wait for the disk now and then only."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.close()
 
 
 card = AgentCard(
