@@ -19,7 +19,7 @@ from typing import Self
 
 import httpx
 
-from a2a_contract.dialects import CANONICAL, Dialect
+from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface
 from a2a_runtime.client.auth import CardAuth, build_auth
 from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
@@ -175,11 +175,6 @@ class _FixedResolver(CardResolver):
     async def get(self, *, refresh: bool = False) -> ResolvedCard:  # noqa: ARG002 - it does not change within a request
         """Return the card."""
         return self._resolved
-
-
-def describe_dialect(dialect: Dialect) -> str:
-    """Name a dialect as the page does: by its version, or by its name."""
-    return dialect.version or dialect.name
 
 
 def build_masker(agent: ExploredAgent, visitor: VisitorCredentials) -> Masker:

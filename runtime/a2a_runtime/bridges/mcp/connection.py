@@ -69,11 +69,6 @@ class McpConnection:
     def __str__(self) -> str:
         return f"MCP server {str(self._server)!r}"
 
-    @property
-    def is_stateless(self) -> bool:
-        """True if the server speaks the protocol without sessions."""
-        return self._client is not None and self._client.protocol_version >= FIRST_STATELESS
-
     async def open(self) -> None:
         """Connect, or raise ``SkillSourceError``."""
         opened = asyncio.get_running_loop().create_future()
