@@ -138,6 +138,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Add the routes of every surface."""
+        if any(isinstance(each, A2APlugin) and each is not self for each in app_config.plugins):
+            cure = "give all agents to one: A2APlugin(Surface(one, path=…), Surface(two, path=…))"
+            raise ImproperlyConfiguredException(f"A2APlugin: this app has two of them, of which only the first would have health and catalog; {cure}")
         self._keys = keys = ProcessKeys.from_settings(self.settings, self.surfaces)
         self.surfaces = keys.attach_signer(self.surfaces)
         handlers = app_config.route_handlers

@@ -158,6 +158,12 @@ def test_a_plugin_without_an_agent_is_refused() -> None:
         A2APlugin()
 
 
+def test_two_plugins_in_one_app_are_refused() -> None:
+    """Only the first would have health, catalog and the commands; the error shows the call that works."""
+    with pytest.raises(ImproperlyConfiguredException, match=r"two of them, .*; give all agents to one: A2APlugin\(Surface\(one, path=…\)"):
+        Litestar(plugins=[plugin(Surface(saying("one"), "/one")), plugin(Surface(saying("two"), "/two"))])
+
+
 def test_the_document_of_the_app_has_every_path() -> None:
     """Colon paths, endpoint and cards of every surface are there beside the host's paths, and every reference can be resolved."""
     app = Litestar(
