@@ -72,7 +72,7 @@ async def test_every_caller_gets_the_error_of_a_missing_server(postgres_url: str
 
 
 async def test_callers_of_one_turn_share_a_commit(pool: Pool) -> None:
-    """Whoever comes in the same turn of the loop is in one transaction, also where nothing is running; each statement has its own."""
+    """Calls of the same turn of the loop are in one transaction, also where nothing is running; each statement has its own."""
     pipeline = StatementPipeline(pool)
     first, second = (f"SELECT $1::integer AS n, {n} AS statement, pg_current_xact_id()::text AS id" for n in (1, 2))
     found = await asyncio.gather(*(pipeline.fetchrow(first if n % 3 else second, n) for n in range(30)))

@@ -3,7 +3,7 @@
 
 from .json_types import NO_ITEMS, NO_MEMBERS, JsonMembers
 from .model import Encoded, Oneof, OpenEnum, OpenModel, WireEnum, WireModel
-from .requirements import Requirement, check_requirements
+from .requirements import Requirement, check_requirements, meets_requirements
 from .scalars import (
     JSON_NULL,
     Base64,
@@ -44,6 +44,7 @@ __all__ = [
     "WireModel",
     "base64_text",
     "check_requirements",
+    "meets_requirements",
     "timestamp_from_text",
     "timestamp_text",
 ]

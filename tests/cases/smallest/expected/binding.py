@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
-from .base import Encoded, JsonMembers, Requirement, WireModel, check_requirements
+from .base import Encoded, JsonMembers, Requirement, WireModel, check_requirements, meets_requirements
 from .json_types import is_json_object
 
 # Row types of ``operations.py``: an operation independent of dialects, and its methods and paths in one dialect.
@@ -101,7 +101,8 @@ class Binding(Generic[Theirs, Ours, Answer]):
 
     def parse(self, request: Theirs) -> Ours:
         """Translate a request to the canonical one, or raise every missing requirement with its place."""
-        check_requirements(request, self.requirements)
+        if not meets_requirements(request, self.requirements):
+            check_requirements(request, self.requirements)
         return self.translate(request)
 
     def mend(self, members: Mapping[str, object]) -> dict[str, object] | None:

@@ -131,7 +131,7 @@ class Encoded(Generic[T]):
 
     @property
     def pieces(self) -> tuple[bytes, ...]:
-        """Return the value as JSON in one or several pieces: who sends it need not copy it."""
+        """Return the value as JSON, in one or several pieces, which can be sent without a copy."""
         return self._json if isinstance(self._json, tuple) else (self.json,)
 
     def __repr__(self) -> str:

@@ -34,15 +34,13 @@ class Requirement:
 
 def check_requirements(request: WireModel, demands: Iterable[Requirement]) -> None:
     """Raise ``ValidationError`` with every violated requirement of a request."""
-    if _are_met(request, demands):
-        return
     errors = [error for each in demands for error in _lacking(request, each)]
     if errors:
         raise ValidationError.from_exception_data(type(request).__name__, errors)
 
 
-def _are_met(request: WireModel, demands: Iterable[Requirement]) -> bool:
-    """Check quickly that nothing is missing, because every request passes here; undecided cases get the full check.
+def meets_requirements(request: WireModel, demands: Iterable[Requirement]) -> bool:
+    """Check quickly that nothing is missing, because every request passes here; undecided cases need the full check.
 
     One function that calls no other for the usual values: calls would cost more than the check.
     """
