@@ -10,6 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from a2a_contract.errors import TaskNotFoundError
+from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.stores import fragments, sql
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
@@ -42,8 +43,9 @@ class Statement(NamedTuple):
 
 
 def _compile_statements(*files: str) -> dict[str, Statement]:
-    """Load sections, expand ``{section}`` and number their ``:name`` parameters; sections with ``$1`` stay as they are."""
-    sections = sql.load(__package__ or "", *files)
+    """Load sections, expand ``{section}`` and ``{active_states}``, and number their ``:name`` parameters; sections with ``$1`` stay as they are."""
+    active_states = ", ".join(f"'{state}'" for state in sorted(lifecycle.ACTIVE))
+    sections = {**sql.load(__package__ or "", *files), "active_states": active_states}
 
     def expand(text: str) -> str:
         return _INCLUDE.sub(lambda match: expand(sections[match[1]]), text)

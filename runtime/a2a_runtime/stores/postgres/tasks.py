@@ -6,6 +6,7 @@ A statement holds every rule about who may change what in its condition. Only if
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from uuid import UUID
 
 import asyncpg
@@ -25,8 +26,7 @@ Arguments = tuple[object, ...]
 """Arguments of a statement, in the order of their numbers."""
 
 _FIRST_PAGE = pagination.TaskPosition(1 << 62, str(UUID(int=(1 << 128) - 1)))  # after all keys
-_ACTIVE_STATES = [*lifecycle.ACTIVE]
-_PLAIN_INSERT, _PLAIN_UPDATE = 18, 19
+_PLAIN_INSERT, _PLAIN_UPDATE = 18, 18
 """Numbers of the arguments of the statements for what is plain."""
 _MAX_ATTEMPTS = 16  # of a write that no rule forbids, but that did not see all rows when it began
 
@@ -38,7 +38,7 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusa
     """
     push, record = rows.push_config, new.record
     return (
-        UUID(rows.key),
+        rows.key,
         scope.to_text(),
         rows.wire_id,
         new.context_id,
@@ -60,7 +60,7 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusa
     )
 
 
-def to_update_arguments(key: UUID, scope: str, rows: ChangeRows, events: changes.EncodedEvents, *, at: int, metadata: bytes | None) -> Arguments:
+def to_update_arguments(key: str, scope: str, rows: ChangeRows, events: changes.EncodedEvents, *, at: int, metadata: bytes | None) -> Arguments:
     """Arrange the arguments of the statement ``update_task``, those of ``update_plain_task`` first."""
     change = rows.change
     states = changes.allowed_source_states(change)
@@ -71,7 +71,7 @@ def to_update_arguments(key: UUID, scope: str, rows: ChangeRows, events: changes
         state,
         rows.status,
         at,
-        None if states is None else list(states),
+        None if states is None else _join_states(states),
         change.expected_version,
         change.epoch,
         state is not None and lifecycle.is_terminal(state),
@@ -80,7 +80,6 @@ def to_update_arguments(key: UUID, scope: str, rows: ChangeRows, events: changes
         metadata,
         *_to_columns(4, [(row.chunk.artifact_id, row.replaces, row.chunk.facts, row.chunk.parts) for row in rows.chunks]),
         *_to_columns(2, events),
-        None if state is None else _ACTIVE_STATES,
         rows.messages or None,
         *_to_columns(4, [(record.kind, record.key, record.fingerprint, record.body) for record in change.records]),
         *_to_idempotency_arguments(change.idempotency_key),
@@ -91,6 +90,11 @@ def to_update_arguments(key: UUID, scope: str, rows: ChangeRows, events: changes
 def _to_columns(width: int, rows: Sequence[tuple[object, ...]]) -> Arguments:
     """Turn rows into arrays, one for each column; NULL if there are none, which is the common case and cheaper than empty arrays."""
     return tuple(map(list, zip(*rows, strict=True))) if rows else (None,) * width
+
+
+@lru_cache(maxsize=64)
+def _join_states(states: frozenset[State]) -> str:
+    return " ".join(states)
 
 
 def _to_idempotency_arguments(key: IdempotencyKey | None) -> Arguments:
@@ -157,7 +161,7 @@ class PostgresTasks(PostgresBase):
         for _ in range(_MAX_ATTEMPTS):
             planned = changes.build_change_rows(change, names.ids, at)
             events = planned.encode_events()
-            row = await self._send_change(parse_key(key), names, planned, events, at)
+            row = await self._send_change(key, names, planned, events, at)
             if row is not None:
                 before, last_seq = State(row["state_before"]), row["last_seq"]
                 numbered = [] if row["had_ended"] else changes.number_events(events, last_seq - len(events), before)
@@ -169,7 +173,7 @@ class PostgresTasks(PostgresBase):
             at = max(self._clock.millis(), head.status_at)
         raise ConcurrencyError(f"The task was changed {_MAX_ATTEMPTS} times by other requests at the same time; try again")
 
-    async def _send_change(self, key: UUID, names: TaskNames, planned: ChangeRows, events: changes.EncodedEvents, at: int) -> asyncpg.Record | None:
+    async def _send_change(self, key: str, names: TaskNames, planned: ChangeRows, events: changes.EncodedEvents, at: int) -> asyncpg.Record | None:
         """Send a change; ``None`` if it was not applied."""
         change = planned.change
         try:
@@ -181,7 +185,7 @@ class PostgresTasks(PostgresBase):
                     row = _row_if_changed(await self._updates.fetchrow(SQL["update_plain_task"], *values[:_PLAIN_UPDATE]))
                     if row is not None:
                         return row  # else it has webhooks, or a rule forbids the change
-                    self._cache_names(str(key), names._replace(has_webhooks=True))
+                    self._cache_names(key, names._replace(has_webhooks=True))
                 return _row_if_changed(await self._updates.fetchrow(SQL["update_task"], *values))
             async with self._pool.transaction() as connection:
                 before = await connection.fetchval(SQL["lock_metadata"], key, names.scope)

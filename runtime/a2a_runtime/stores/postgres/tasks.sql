@@ -98,7 +98,7 @@ SELECT {update_result} FROM (SELECT) AS one LEFT JOIN task ON true
 -- name: update_deferred_task
 -- The same with a job for workers, if the task is active and no process runs it. Reading the jobs runs the function.
 WITH {updated}, job AS MATERIALIZED (
-    SELECT procrastinate_defer_jobs_v1(ARRAY[ROW($28::text, $29::text, $30::integer, NULL, key::text, jsonb_build_object('task', key), CASE WHEN $31::float8 > 0 THEN clock_timestamp() + $31 * interval '1 second' END)::procrastinate_job_to_defer_v1])
+    SELECT procrastinate_defer_jobs_v1(ARRAY[ROW($27::text, $28::text, $29::integer, NULL, key::text, jsonb_build_object('task', key), CASE WHEN $30::float8 > 0 THEN clock_timestamp() + $30 * interval '1 second' END)::procrastinate_job_to_defer_v1])
     FROM task WHERE is_active AND process IS NULL AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.queueing_lock = task.key::text AND j.status = 'todo')
 )
 SELECT {update_result}, (SELECT count(*) FROM job) AS jobs FROM (SELECT) AS one LEFT JOIN task ON true
@@ -120,9 +120,9 @@ process = CASE WHEN $9 OR $11 THEN NULL ELSE process END,
 ended_at = CASE WHEN $9 THEN $5 ELSE ended_at END
 
 -- name: is_allowed
--- $6 the allowed states before.
+-- $6 the allowed states before, with spaces between: the driver takes long for the values of an array.
 key = $1 AND scope IS NOT DISTINCT FROM $2
-AND ($6::text[] IS NULL OR state = ANY ($6))
+AND ($6::text IS NULL OR state = ANY (string_to_array($6, ' ')))
 AND ($3::text IS NULL OR status_at <= $5::bigint)
 AND ($7::integer IS NULL OR version = $7)
 AND ($8::integer IS NULL OR epoch = $8 AND process IS NOT NULL)
@@ -131,7 +131,6 @@ AND ($8::integer IS NULL OR epoch = $8 AND process IS NOT NULL)
 key, scope, context_id, version, state, state_before, is_active, process, last_seq, (version::bigint << 16) AS place, ended_at IS NOT NULL AND NOT $9 AS had_ended
 
 -- name: changed_rows
--- $19 the active states if the state changes.
 chunk AS (
     INSERT INTO a2a_chunks (task, place, artifact_id, replaces, facts, parts)
     SELECT key, place + n, c.artifact_id, c.replaces, c.facts, c.parts
@@ -145,31 +144,31 @@ chunk AS (
 ), delta AS (
     INSERT INTO a2a_task_deltas (scope, state, number)
     SELECT scope, moved.state, moved.number FROM task, LATERAL (VALUES (task.state, 1), (task.state_before, -1)) AS moved (state, number)
-    WHERE task.state <> task.state_before AND moved.state <> ALL ($19::text[])
+    WHERE task.state <> task.state_before AND moved.state NOT IN ({active_states})
 )
 
 -- name: updated
 -- Push configurations are counted because this statement sees them as of its start, which may be before it got the lock of the row.
 task AS (
-    UPDATE a2a_tasks t SET {new_head}, queue = coalesce($28, queue)
+    UPDATE a2a_tasks t SET {new_head}, queue = coalesce($27, queue)
     WHERE {is_allowed}
         AND push_configs = (SELECT count(*) FROM a2a_push_configs c WHERE c.task = $1)
-        AND ($26::text IS NULL OR NOT EXISTS (SELECT FROM a2a_promises p WHERE p.scope = $2 AND p.context_id = $25 AND p.promise_key = $26))
+        AND ($25::text IS NULL OR NOT EXISTS (SELECT FROM a2a_promises p WHERE p.scope = $2 AND p.context_id = $24 AND p.promise_key = $25))
     RETURNING {changed_head}
 ), {changed_rows}, message AS (
     INSERT INTO a2a_messages (task, scope, context_id, said_at, body)
-    SELECT key, scope, context_id, $5, m.body FROM task, unnest($20::bytea[]) WITH ORDINALITY AS m (body, n) ORDER BY n
+    SELECT key, scope, context_id, $5, m.body FROM task, unnest($19::bytea[]) WITH ORDINALITY AS m (body, n) ORDER BY n
 ), delivery AS (
     INSERT INTO a2a_outbox (task, config_id, seq, due_at)
     SELECT e.task, c.config_id, e.seq, $5 FROM event e JOIN a2a_push_configs c ON c.task = e.task WHERE c.failed_at IS NULL ORDER BY e.seq
 ), record AS (
     INSERT INTO a2a_records (task, kind, record_key, place, fingerprint, body)
     SELECT key, r.kind, r.record_key, place + n, r.fingerprint, r.body
-    FROM task, unnest($21::text[], $22::text[], $23::text[], $24::bytea[]) WITH ORDINALITY AS r (kind, record_key, fingerprint, body, n)
+    FROM task, unnest($20::text[], $21::text[], $22::text[], $23::bytea[]) WITH ORDINALITY AS r (kind, record_key, fingerprint, body, n)
     ON CONFLICT (task, kind, record_key) DO UPDATE SET place = excluded.place, fingerprint = excluded.fingerprint, body = excluded.body
 ), promise AS (
     INSERT INTO a2a_promises (scope, context_id, promise_key, request_hash, task)
-    SELECT scope, $25, $26, $27, key FROM task WHERE $26::text IS NOT NULL
+    SELECT scope, $24, $25, $26, key FROM task WHERE $25::text IS NOT NULL
 )
 
 -- name: load_head
