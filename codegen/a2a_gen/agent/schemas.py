@@ -110,7 +110,7 @@ class Library:
         """List the schemas within a file that have an ``$id``."""
         if file not in self._nested:
             document = self._read.get(file)
-            found = _texts(document.data, "$id") if document else ()
+            found = _list_ids(document.data) if document else ()
             self._nested[file] = tuple(pointer for pointer, each in found if pointer and not each.startswith("#"))
         return self._nested[file]
 
@@ -139,7 +139,7 @@ class Library:
     def _index(self, path: str, document: Document | None) -> None:
         """Remember the ``$id`` of every schema in a file, as it is written and in full; of two with one, the first that was read counts."""
         bases = self._bases[path] = {}
-        for pointer, each in _texts(document.data, "$id") if document else ():
+        for pointer, each in _list_ids(document.data) if document else ():
             if not each.startswith("#"):
                 bases[pointer] = join_address(self._find_base(path, pointer), each)
                 for name in (bases[pointer], each):
@@ -218,6 +218,14 @@ def _resolve_pointer(data: Json, pointer: str) -> tuple[bool, Json]:
     return True, data
 
 
+def _list_ids(data: Json) -> Iterator[tuple[str, str]]:
+    """List every ``$id`` with the pointer of its schema; in draft 7 one beside a ``$ref`` means nothing."""
+    for pointer, each in _texts(data, "$id"):
+        schema = _resolve_pointer(data, pointer)[1]
+        if not (is_old(data) and isinstance(schema, dict) and "$ref" in schema):
+            yield pointer, each
+
+
 def _texts(data: Json, keyword: str, pointer: str = "") -> Iterator[tuple[str, str]]:
     """Find every text under a keyword, with the pointer of its schema."""
     if isinstance(data, dict):
@@ -233,6 +241,8 @@ def _texts(data: Json, keyword: str, pointer: str = "") -> Iterator[tuple[str, s
 
 # --- keywords of JSON Schema, over all drafts from 7 on ---
 Schema: TypeAlias = Mapping[str, Json]
+
+_OLD_DRAFTS = ("draft-07", "draft-06")
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 HOLDERS = ("$defs", "definitions")
@@ -309,6 +319,11 @@ def kinds(schema: Schema) -> set[str]:
     """Return the kinds of values that a ``type`` allows."""
     value = schema.get("type")
     return {each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)}
+
+
+def is_old(document: Json) -> bool:
+    """Tell whether a document is of a draft that ignores keywords beside a ``$ref``."""
+    return any(each in text(document, "$schema") for each in _OLD_DRAFTS)
 
 
 def text(schema: Schema | Json, keyword: str) -> str:
