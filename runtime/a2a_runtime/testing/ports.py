@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 from itertools import cycle, islice
@@ -9,8 +10,17 @@ from itertools import cycle, islice
 _PORTS = range(20000, 30000)
 """Below those that the kernel gives to connections and to port 0: no connection takes the port of a server that is killed and started again."""
 _TRIES = 100
-# Each process goes through all of them in an order of its own, so that it gives none out twice.
-_next_ports = cycle(random.SystemRandom().sample(_PORTS, k=len(_PORTS)))
+
+
+def _list_own_ports() -> range:
+    """List the ports of this worker of pytest-xdist: a server that stops between two tests must find its port free again."""
+    worker, count = (os.environ.get(name, "") for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"))
+    number = worker.removeprefix("gw")
+    return _PORTS[int(number) :: int(count)] if number.isdigit() and count.isdigit() else _PORTS
+
+
+# Each process goes through all of its ports in an order of its own, so that it gives none out twice.
+_next_ports = cycle(random.SystemRandom().sample(_list_own_ports(), k=len(_list_own_ports())))
 
 
 def find_free_port() -> int:
