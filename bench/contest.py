@@ -113,17 +113,18 @@ def in_host() -> Server:
 
 def bare_sqlite(store: str, commits: str) -> Server:
     """Name the limit on a SQLite file, with ``grouped`` commits or with two for ``each`` message."""
-    return Server("bare, sqlite", "bare_sqlite", store=store, environment={"BARE_COMMITS": commits})
+    return Server(f"bare, sqlite, commits {commits}", "bare_sqlite", store=store, environment={"BARE_COMMITS": commits})
 
 
 def bare_postgres(store: str) -> Server:
     """Name the limit on Postgres."""
-    return Server("bare, postgresql", "bare_postgres", store=store)
+    return Server("bare, postgresql, pipelines", "bare_postgres", store=store)
 
 
 def sdk(store: str = "memory") -> Server:
     """Name the official SDK."""
-    return Server(f"a2a-sdk, {store.partition(':')[0]}", "with_sdk", _interpreter("rival-a2a-sdk-1.3.0"), store)
+    kind = store.partition(":")[0]
+    return Server(f"a2a-sdk, {kind}{' (WAL, NORMAL)' if kind == 'sqlite' else ''}", "with_sdk", _interpreter("rival-a2a-sdk-1.3.0"), store)
 
 
 def fasta2a() -> Server:

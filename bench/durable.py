@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import uvloop
-from contest import LOAD_CORE, bare_postgres, bare_sqlite, ours, pin, sdk
-from serving import CHUNKS, MANY, READERS, check, message, middle, rates, ratio, row, serving, stream, turns
+from contest import Server, bare_postgres, bare_sqlite, ours, sdk
+from serving import CHUNKS, MANY, READERS, check, message, middle, print_table, rates, ratio, row, serving, stream, turns
 
 from a2a_runtime.stores.postgres import upgrade
 from a2a_runtime.testing.embedded_postgres import DatabaseFactory, PostgresServer
@@ -31,17 +31,21 @@ async def databases(number: int) -> AsyncGenerator[Sequence[str]]:
         yield [await factory.create(), *[await factory.create_empty() for _ in range(number - 1)]]
 
 
+async def compare(mine: Server, limit: Server, official: Server, gates: tuple[tuple[float, float], tuple[float, float]]) -> None:
+    """Print messages of 32 callers, as ratios to the limit and to a2a-sdk."""
+    async with serving(mine, limit, official) as servers:
+        await check(servers, message("echo"))
+        found = await turns(servers, message("echo"), MANY)
+        for other, gate in zip((limit, official), gates, strict=True):
+            row(f"{mine.name}: send, 32 connections, times {other.name}", ratio(found, mine.name, other.name), *gate)
+        rates(found)
+
+
 async def sqlite() -> None:
-    """Messages on SQLite files."""
+    """Messages on SQLite files; the commits of bare are grouped."""
     with tempfile.TemporaryDirectory() as folder:
         addresses = [f"sqlite:///{Path(folder) / name}.db" for name in ("ours", "limit", "theirs")]
-        async with serving(ours(addresses[0]), bare_sqlite(addresses[1], "grouped"), sdk(addresses[2])) as servers:
-            await check(servers, message("echo"))
-            me, limit, official = (server.name for server in servers)
-            found = await turns(servers, message("echo"), MANY)
-            row("send on SQLite, 32 connections, of bare with grouped commits", ratio(found, me, limit), 0.50, 0.60)
-            row("send on SQLite, 32 connections, times a2a-sdk (WAL, NORMAL)", ratio(found, me, official), 12, 25)
-            rates(found)
+        await compare(ours(addresses[0]), bare_sqlite(addresses[1], "grouped"), sdk(addresses[2]), ((0.50, 0.60), (12, 25)))
 
 
 async def sqlite_alone() -> None:
@@ -65,14 +69,9 @@ async def sqlite_alone() -> None:
 
 
 async def postgres() -> None:
-    """Messages on one Postgres server, which runs on the core of the load."""
-    async with databases(3) as (mine, other, theirs), serving(ours(mine), bare_postgres(other), sdk(theirs)) as servers:
-        await check(servers, message("echo"))
-        me, limit, official = (server.name for server in servers)
-        found = await turns(servers, message("echo"), MANY)
-        row("send on Postgres, 32 connections, of bare with pipelines", ratio(found, me, limit), 0.40, 0.50)
-        row("send on Postgres, 32 connections, times a2a-sdk", ratio(found, me, official), 15, 30)
-        rates(found)
+    """Messages on one Postgres server, which runs on the core of the load; the statements of bare are in pipelines."""
+    async with databases(3) as (mine, other, theirs):
+        await compare(ours(mine), bare_postgres(other), sdk(theirs), ((0.40, 0.50), (15, 30)))
 
 
 async def postgres_streams() -> None:
@@ -89,13 +88,5 @@ async def postgres_streams() -> None:
 ROWS: Mapping[str, Callable[[], Awaitable[None]]] = {each.__name__: each for each in (sqlite, sqlite_alone, postgres, postgres_streams)}
 
 
-async def main(named: Sequence[str]) -> None:
-    """Print the table."""
-    pin(0, LOAD_CORE)
-    print(f"\n{'Serving from stores that keep tasks':62} {'seen':>9} {'gate':>9} {'goal':>9}")
-    for name in named or ROWS:
-        await ROWS[name]()
-
-
 if __name__ == "__main__":
-    uvloop.run(main(sys.argv[1:]))
+    uvloop.run(print_table("Serving from stores that keep tasks", ROWS, sys.argv[1:]))

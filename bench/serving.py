@@ -295,13 +295,13 @@ ROWS: Mapping[str, Callable[[], Awaitable[None]]] = {
 }
 
 
-async def main(named: Sequence[str]) -> None:
-    """Print the table."""
+async def print_table(title: str, rows: Mapping[str, Callable[[], Awaitable[None]]], named: Sequence[str]) -> None:
+    """Print a table, or some of its rows."""
     pin(0, LOAD_CORE)
-    print(f"\n{'Serving':62} {'seen':>9} {'gate':>9} {'goal':>9}")
-    for name in named or ROWS:
-        await ROWS[name]()
+    print(f"\n{title:62} {'seen':>9} {'gate':>9} {'goal':>9}")
+    for name in named or rows:
+        await rows[name]()
 
 
 if __name__ == "__main__":
-    uvloop.run(main(sys.argv[1:]))
+    uvloop.run(print_table("Serving", ROWS, sys.argv[1:]))

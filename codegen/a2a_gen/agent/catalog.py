@@ -115,7 +115,7 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
     library = catalogue.library
     document = library.value(SchemaRef(root.file))
     draft = schemas.text(document, "$schema") or DRAFT
-    holder = "definitions" if schemas.is_old({"$schema": draft}) else "$defs"
+    holder = "definitions" if schemas.is_old(draft) else "$defs"
     used: dict[SchemaRef, str] = {}
     schema = _copy_schema(library.value(root), root, catalogue, (holder, used))
     definitions: dict[str, Json] = {}
@@ -137,7 +137,7 @@ def bundle(root: SchemaRef, catalogue: SchemaCatalog, identifier: str) -> bytes:
 def bundle_all(place: SchemaRef, catalogue: SchemaCatalog, documents: dict[str, Json]) -> tuple[str, str]:
     """Return the address of a schema in a document with all schemas, of which there is one for each draft; ``documents`` collects them."""
     draft = schemas.text(catalogue.library.value(SchemaRef(place.file)), "$schema") or DRAFT
-    holder = "definitions" if schemas.is_old({"$schema": draft}) else "$defs"
+    holder = "definitions" if schemas.is_old(draft) else "$defs"
     address = f"urn:a2a-gen:branches:{'-'.join(_WORD.findall(draft))}"
     if address not in documents:
         used = {target: catalogue.names[target] for target in catalogue.targets if target in catalogue.names}

@@ -220,9 +220,10 @@ def _resolve_pointer(data: Json, pointer: str) -> tuple[bool, Json]:
 
 def _list_ids(data: Json) -> Iterator[tuple[str, str]]:
     """List every ``$id`` with the pointer of its schema; in draft 7 one beside a ``$ref`` means nothing."""
+    is_ignored_beside_ref = is_old(text(data, "$schema"))
     for pointer, each in _texts(data, "$id"):
         schema = _resolve_pointer(data, pointer)[1]
-        if not (is_old(data) and isinstance(schema, dict) and "$ref" in schema):
+        if not (is_ignored_beside_ref and isinstance(schema, dict) and "$ref" in schema):
             yield pointer, each
 
 
@@ -321,9 +322,9 @@ def kinds(schema: Schema) -> set[str]:
     return {each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)}
 
 
-def is_old(document: Json) -> bool:
-    """Tell whether a document is of a draft that ignores keywords beside a ``$ref``."""
-    return any(each in text(document, "$schema") for each in _OLD_DRAFTS)
+def is_old(draft: str) -> bool:
+    """Tell whether a draft ignores keywords beside a ``$ref``."""
+    return any(each in draft for each in _OLD_DRAFTS)
 
 
 def text(schema: Schema | Json, keyword: str) -> str:

@@ -63,10 +63,9 @@ class JsonRpcEndpoint(Endpoint):
         self._parsers = {version: extended.get(version, self._parser) for version, _ in dispatcher.supported_dialects.list_versions()}
         """The parsers by version: a version that extends another has the methods of that one."""
         self._selections = {
-            (version, method): found
-            for version, names in dispatcher.supported_dialects.list_versions()
-            for method, bindings in self._parsers[version].methods.items()
-            if (found := tuple(index for index, binding in enumerate(bindings) if binding.dialect in names))
+            (version, method): dispatcher.supported_dialects.find_bindings(version, bindings)
+            for version, parser in self._parsers.items()
+            for method, bindings in parser.methods.items()
         }
         """The bindings of each method that respond to a version."""
         self._media_types = frozenset(name.encode() for each in dialects for name in each.media_types)

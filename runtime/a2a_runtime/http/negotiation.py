@@ -107,13 +107,14 @@ class SupportedDialects:
             f"Protocol version is not supported; supported: {versions or 'none, leave it out'}", details={"supported_versions": versions}
         )
 
+    def find_bindings(self, version: str | None, bindings: Sequence[AnyBinding]) -> Sequence[int]:
+        """Return the indexes of the bindings whose dialect responds to a version."""
+        names = self.for_version(version)
+        return tuple(index for index, binding in enumerate(bindings) if binding.dialect in names)
+
     def select_bindings(self, version: str | None, bindings: Sequence[AnyBinding]) -> Sequence[int]:
         """Return the indexes of the bindings whose dialect responds to a version, at least one."""
-        names = self.for_version(version)
-        indexes: tuple[int, ...] = ()
-        for index, binding in enumerate(bindings):  # no comprehension, which is a call
-            if binding.dialect in names:
-                indexes += (index,)
+        indexes = self.find_bindings(version, bindings)
         if not indexes:
             raise MethodNotFoundError(fields=(("method", "does not exist in the requested version"),))
         return indexes

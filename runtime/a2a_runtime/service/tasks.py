@@ -59,9 +59,7 @@ class TaskOperations(ServiceBase):
 
     async def get_task(self, request: GetTaskRequest, context: CallContext) -> Encoded[Task]:
         """Return a task in its present state."""
-        stored = await self._store.load_task(context.task_scope(request.tenant), request.id, context.limit_history(request.history_length))
-        if stored is None:
-            raise TaskNotFoundError(details={"task_id": request.id})
+        stored = await self._engine.load(context.task_scope(request.tenant), request.id, context.limit_history(request.history_length))
         return stored.task
 
     async def list_tasks(self, request: ListTasksRequest, context: CallContext) -> Encoded[ListTasksResponse]:

@@ -20,7 +20,8 @@ def _list_own_ports() -> range:
 
 
 # Each process goes through all of its ports in an order of its own, so that it gives none out twice.
-_next_ports = cycle(random.SystemRandom().sample(_list_own_ports(), k=len(_list_own_ports())))
+_own_ports = _list_own_ports()
+_next_ports = cycle(random.SystemRandom().sample(_own_ports, k=len(_own_ports)))
 
 
 def find_free_port() -> int:

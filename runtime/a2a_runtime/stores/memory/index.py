@@ -159,8 +159,8 @@ class MemoryTask(Struct, eq=False, gc=False):
     def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Return the task as it is now."""
         history = self.history if history_length is None else self.history[max(0, len(self.history) - history_length) :]
-        artifacts = () if not include_artifacts else self.artifacts if isinstance(self.artifacts, tuple) else self.pack_artifacts()
-        ids = self.ids or fragments.join_ids(self.wire_id, self.context_id)
+        artifacts = self.pack_artifacts() if include_artifacts else ()
+        ids = self.ids or self.encode_ids()
         status = self.status or fragments.encode_plain_status(self.state, self.status_at)
         task = partial(fragments.encode_task, ids, status, artifacts, history, self.metadata)
         return StoredTask(
