@@ -104,11 +104,6 @@ def encode_plain_status(state: State, at: int) -> bytes:
     return b'%b%b"%b"}' % (_STATUS_PREFIXES[state], _TIMESTAMP, to_rfc3339(at).encode())
 
 
-def is_plain_status(state: State, status: bytes) -> bool:
-    """Tell whether a status consists of a state and a time."""
-    return status.startswith(_TIMESTAMP, len(_STATUS_PREFIXES[state]))
-
-
 def encode_chunk(artifact: Artifact) -> Chunk:
     """Split an artifact into its parts and its other members."""
     parts = b",".join([part.to_json() for part in artifact.parts])

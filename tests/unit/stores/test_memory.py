@@ -50,7 +50,7 @@ def build_result(text: str, artifact_id: str = "result") -> ChunkWrite:
 
 def _has_log(store: MemoryStore, stored: StoredTask) -> bool:
     task = store._index.tasks[stored.key]
-    return task.has_plain_log or task.events is not None
+    return task.has_plain_log or task.read_content().events is not None
 
 
 async def test_a_full_store_deletes_the_task_that_ended_first() -> None:
@@ -214,11 +214,12 @@ async def test_the_log_of_a_task_that_ends_at_once_is_encoded_from_it(chunks: Se
     for each in (store, keeping):
         await create_task(each, build_new_task(context_id='c "1"', wire_id="t-1"))
     key, kept_key = next(iter(store._index.tasks)), next(iter(keeping._index.tasks))
-    keeping._index.tasks[kept_key].list_log()
+    living = keeping._index.tasks[kept_key]
+    living.list_log(living.read_content())
     clock.advance(2.5)
     change = TaskChange(state=State.COMPLETED, status_message=status_message, messages=[build_message("said", "m-3")], chunks=chunks)
     written, kept = await store.update_task(SCOPE, key, change), await keeping.update_task(SCOPE, kept_key, change)
-    assert not store._index.tasks[key].events
+    assert store._index.tasks[key].has_plain_log
     assert list(written.events) == list(kept.events)
     for _ in range(2):
         for cursor in range(written.last_seq + 1):
@@ -247,12 +248,11 @@ async def test_a_long_artifact_is_kept_in_few_chunks() -> None:
     texts = [str(n) for n in range(5_000)]
     for text in texts:
         await store.update_task(SCOPE, task.key, TaskChange(chunks=[append_artifact("a", text)]))
-    artifacts = store._index.tasks[task.key].artifacts
+    artifacts = store._index.tasks[task.key].read_content().artifacts
     assert isinstance(artifacts, dict)
     assert len(artifacts["a"]) < 150
     assert get_artifact_texts(await load_task(store, task)) == {"a": texts}
-    content = store._index.tasks[task.key].content_bytes
-    assert content == pytest.approx(len((await load_task(store, task)).task.json), rel=0.2)
+    assert store._index.tasks[task.key].read_content().size_bytes == pytest.approx(len((await load_task(store, task)).task.json), rel=0.2)
     assert get_artifact_texts(await end_task(store, task)) == {"a": texts}
     await store.delete_scope(SCOPE)
     assert _count_bytes(store) == 0
@@ -272,7 +272,7 @@ async def test_time_never_steps_back_in_a_list() -> None:
 def test_a_timeline_removes_stale_entries() -> None:
     """The number of stale entries is limited."""
     timeline = Timeline()
-    tasks = [MemoryTask(SCOPE, str(n), str(n), "c", b"", "echo", "1.0", None, 0, b"", b"{}", (), None) for n in range(3)]
+    tasks = [MemoryTask(SCOPE, str(n), str(n), "c", "echo", "1.0", None, 0, b"") for n in range(3)]
     for task, position in zip(cycle(tasks), range(1, 10_001), strict=False):
         if task.position:
             timeline.mark_stale()
@@ -281,6 +281,20 @@ def test_a_timeline_removes_stale_entries() -> None:
     assert [task.position for task in timeline.iter_newest_first()] == [10_000, 9_999, 9_998]
     assert [task.position for task in timeline.iter_newest_first(9_999)] == [9_998]
     assert len(timeline._tasks) < 200
+
+
+async def test_deleted_tasks_leave_the_timeline_in_small_steps() -> None:
+    """The oldest entries go while tasks expire, not all at once when the next task comes."""
+    clock = FakeClock()
+    store = MemoryStore(StoreOptions(clock=clock, retention_seconds=10))
+    for _ in range(3_000):
+        await end_task(store, await create_task(store))
+    clock.advance(11)
+    (index,) = store._index.scopes.values()
+    left: list[int] = []
+    while await store.delete_expired(500) and store._index.scopes:
+        left.append(len(index.by_state[State.COMPLETED]._tasks))
+    assert [most - kept for most, kept in zip(left, range(2_500, 0, -500), strict=True)] == pytest.approx([256] * 5, abs=256)
 
 
 def _count_bytes(store: MemoryStore) -> int:

@@ -9,28 +9,28 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from heapq import merge
 from itertools import repeat
 from operator import attrgetter
 from secrets import randbits
 from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from a2a_contract.base import Encoded
 from a2a_contract.lifecycle import INITIAL, State
-from a2a_contract.v1_0 import Artifact, Task
+from a2a_contract.v1_0 import Task
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import Clock
 from a2a_runtime.stores import fragments
-from a2a_runtime.stores.changes import ChunkRow, join_rows
+from a2a_runtime.stores.memory.content import TaskContent
 from a2a_runtime.stores.models import LoggedEvent, StoredTask
 
-_MAX_STALE_SLACK = 64
+_MAX_STALE_SLACK, _TRIMMED_ENTRIES = 64, 512
 _KEY_BITS = 60  # four less than a key has digits for, so that no process counts beyond them
-_JOINED_CHUNKS, _SMALL_CHUNK_BYTES = 64, 4096
+
+_NO_CONTENT = fragments.encode_task(fragments.join_ids("", ""), fragments.EMPTY_OBJECT)
 
 KeptMessage: TypeAlias = tuple[int, bytes, str]
 """A message with its time and the skill of its task."""
@@ -41,28 +41,19 @@ class MemoryTask(Struct, eq=False, gc=False):
 
     ``position`` is the number of its last change of state among those of all tasks: negative if a newer task has its wire id, 0 if it was deleted.
 
-    The artifacts of a living task are lists of chunks, which are cheap to append to. Small ones are joined meanwhile: joining 20,000 at the end would
-    stop the event loop for 8 ms (measured). When the task ends they are packed into one byte string each: tuples of plain values, which the garbage
-    collector soon stops to track.
-
     Most tasks end with their first change. Their log says nothing that the task does not: it is encoded when it is read (``encode_log``), and until
-    then neither joined nor held. Other logs are lists of events, of which only the newest are kept after the end (``TaskIndex``). With a log go the
-    ids and the status as JSON, which are encoded again when the task is read: that takes a microsecond, and they took a quarter of a kilobyte.
+    then neither joined nor held. Other logs are lists of events, of which only the newest are kept after the end (``TaskIndex``).
     """
 
     scope: TaskScope
     key: str
     wire_id: str
     context_id: str
-    ids: bytes
     skill: str
     dialect: str
     process: str | None
     epoch: int
-    status: bytes
-    metadata: bytes
-    history: tuple[bytes, ...]
-    events: list[LoggedEvent] | None = None  # None: see has_plain_log, or no longer kept
+    content: TaskContent | bytes
     has_plain_log: bool = True  # its first and only change, if there was one, has ended it
     created_at: int = 0  # the time of its first message too
     later_times: tuple[int, ...] = ()  # of its other messages
@@ -75,94 +66,54 @@ class MemoryTask(Struct, eq=False, gc=False):
     crashes: int = 0
     first_seq: int = 1  # number of the first event that is kept
     hidden_skills: Sequence[str] = ()
-    content_bytes: int = 0  # of messages, metadata and artifacts
-    log_bytes: int = 0  # of the same in the events, about
-    artifacts: dict[str, list[ChunkRow]] | tuple[bytes, ...] = field(default_factory=dict[str, list[ChunkRow]])  # a tuple when packed
 
-    def write_chunk(self, row: ChunkRow) -> None:
-        """Append a chunk to its artifact, or replace the artifact, which keeps its place."""
-        artifacts = self.artifacts
-        if isinstance(artifacts, tuple):
-            artifacts = self.artifacts = dict(map(_unpack_artifact, artifacts))
-        size_bytes = len(row.artifact)
-        self.log_bytes += size_bytes
-        self.content_bytes += size_bytes
-        if row.replaces:
-            if row.artifact_id in artifacts:
-                self.content_bytes -= sum([len(each.artifact) for each in artifacts[row.artifact_id]])
-            artifacts[row.artifact_id] = [row]
-        else:
-            rows = artifacts.setdefault(row.artifact_id, [])
-            rows.append(row)
-            if len(rows) >= _JOINED_CHUNKS and len(rows[-_JOINED_CHUNKS].artifact) < _SMALL_CHUNK_BYTES:
-                self._join_chunks(rows)
+    def read_content(self) -> TaskContent:
+        """Return the fragments."""
+        content = self.content
+        return content if isinstance(content, TaskContent) else TaskContent.from_json(content)
 
-    def _join_chunks(self, rows: list[ChunkRow]) -> None:
-        """Join the newest chunks of an artifact into one, so that no read and no end has to join thousands."""
-        newest = rows[-_JOINED_CHUNKS:]
-        rows[-_JOINED_CHUNKS:] = [joined := join_rows(newest)]
-        self.content_bytes += len(joined.artifact) - sum([len(each.artifact) for each in newest])
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of the content and the log."""
+        content = self.content
+        return content.size_bytes + content.log_bytes if isinstance(content, TaskContent) else len(content)
 
-    def pack_artifacts(self) -> Sequence[bytes]:
-        """Encode each artifact as one byte string; they stay so when the task has ended."""
-        artifacts = self.artifacts
-        if isinstance(artifacts, tuple):
-            return artifacts
-        packed = tuple([(rows[0] if len(rows) == 1 else join_rows(rows)).artifact for rows in artifacts.values()])
-        if self.state in lifecycle.TERMINAL:
-            self.artifacts = packed
-        return packed
-
-    def list_log(self) -> None:
+    def list_log(self, content: TaskContent) -> None:
         """Keep the log as events from now on."""
-        self.events, self.has_plain_log = self.encode_log(), False
-        self.log_bytes = self.content_bytes
+        content.events, self.has_plain_log = self.encode_log(), False
+        content.log_bytes = content.size_bytes
 
     def encode_log(self) -> list[LoggedEvent]:
         """Encode a plain log."""
-        ids = self.ids or self.encode_ids()
-        status = fragments.encode_status(INITIAL, self.created_at, None)
-        task = fragments.encode_task(ids, status, (), self.history[:1], self.metadata)
+        content = self.read_content()
+        ids, status = content.ids, fragments.encode_plain_status(INITIAL, self.created_at)
+        task = fragments.encode_task(ids, status, (), content.history[:1], content.metadata)
         events = [LoggedEvent(1, fragments.encode_task_event(task), INITIAL)]
         if self.state is not INITIAL:
-            bodies = [fragments.encode_artifact_event(ids, body, append=False, last_chunk=True) for body in self.pack_artifacts()]
+            bodies = [fragments.encode_artifact_event(ids, body, append=False, last_chunk=True) for body in content.list_artifacts()]
             events += [LoggedEvent(seq, body, INITIAL) for seq, body in enumerate(bodies, 2)]
-            events.append(LoggedEvent(self.last_seq, fragments.encode_status_event(ids, self.encode_status(), None), self.state))
+            events.append(LoggedEvent(self.last_seq, fragments.encode_status_event(ids, content.status, None), self.state))
         return events
 
     def encode_end(self) -> Sequence[LoggedEvent]:
         """Encode the events of a plain log after the first one."""
         return self.encode_log()[1:]
 
-    def drop_log(self) -> None:
-        """Drop the events, and what can be encoded again."""
-        self.events, self.log_bytes, self.ids = None, 0, b""
-        if fragments.is_plain_status(self.state, self.status):
-            self.status = b""
-
-    def encode_status(self) -> bytes:
-        """Return the status, encoded again if it was dropped."""
-        return self.status or fragments.encode_plain_status(self.state, self.status_at)
-
-    def encode_ids(self) -> bytes:
-        """Encode the ids again, as they stand in the task and its events."""
-        return fragments.join_ids(self.wire_id, self.context_id)
-
     def iter_messages(self) -> Iterable[KeptMessage]:
         """Iterate over the messages, oldest first."""
-        return zip((self.created_at, *self.later_times), self.history, repeat(self.skill), strict=False)
+        return zip((self.created_at, *self.later_times), self.read_content().history, repeat(self.skill), strict=False)
 
     def clear(self) -> None:
         """Release the content."""
-        self.history, self.artifacts, self.events, self.has_plain_log = (), (), None, False
+        self.content, self.has_plain_log = _NO_CONTENT, False
 
     def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Return the task as it is now."""
-        history = self.history if history_length is None else self.history[max(0, len(self.history) - history_length) :]
-        artifacts = self.pack_artifacts() if include_artifacts else ()
-        ids = self.ids or self.encode_ids()
-        status = self.status or fragments.encode_plain_status(self.state, self.status_at)
-        task = partial(fragments.encode_task, ids, status, artifacts, history, self.metadata)
+        content, is_whole = self.content, history_length is None and include_artifacts
+        if isinstance(content, bytes) and is_whole:
+            task = Encoded(Task, content)
+        else:
+            task = Encoded(Task, self.read_content().encode(history_length, include_artifacts=include_artifacts))
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,
@@ -177,21 +128,17 @@ class MemoryTask(Struct, eq=False, gc=False):
             process=self.process,
             cancel_requested=self.cancel_requested,
             status_at=self.status_at,
-            task=Encoded(Task, task),
+            task=task,
             hidden_skills=self.hidden_skills,
         )
-
-
-def _unpack_artifact(body: bytes) -> tuple[str, list[ChunkRow]]:
-    chunk = fragments.encode_chunk(Artifact.model_validate_json(body))
-    return chunk.artifact_id, [ChunkRow(chunk, True, body)]  # noqa: FBT003 - a column
 
 
 class Timeline:
     """Tasks by the position of their last change of state, newest first.
 
-    A task that changes is appended again and leaves a stale entry behind, recognised by its position; stale entries are removed when there are too
-    many. So a change costs one append, a page costs its own length, and an entry costs sixteen bytes.
+    A task that changes is appended again and leaves a stale entry behind, recognised by its position. The oldest entries are removed when they are
+    stale, which is how tasks expire, and others when there are too many. So a change costs one append, a page costs its own length, and an entry
+    costs sixteen bytes.
     """
 
     __slots__ = ("_positions", "_stale_count", "_tasks", "size")
@@ -214,6 +161,18 @@ class Timeline:
         """Count one more stale entry: a task here gets another position."""
         self.size -= 1
         self._stale_count += 1
+        if not self._stale_count % _TRIMMED_ENTRIES:
+            self._trim()
+
+    def _trim(self) -> None:
+        """Remove the oldest entries that are stale."""
+        count = 0
+        for position, task in zip(self._positions, self._tasks, strict=True):
+            if task.position == position:
+                break
+            count += 1
+        del self._tasks[:count], self._positions[:count]
+        self._stale_count -= count
 
     def iter_newest_first(self, before: int | None = None) -> Iterator[MemoryTask]:
         """Iterate over the tasks, from the newest or from before a position."""
@@ -320,7 +279,7 @@ class TaskIndex:
             del self.active[task.key]
         if task.state in lifecycle.TERMINAL:
             self._append_ended(task)
-        self.size_bytes += task.content_bytes
+        self.size_bytes += task.size_bytes
 
     def change_state(self, task: MemoryTask, state: State, at: int) -> None:
         """Set the state of a task."""
@@ -337,16 +296,29 @@ class TaskIndex:
 
     def keep_log(self, task: MemoryTask) -> None:
         """Keep the log of a task that has ended, and drop those of others that ended before it."""
-        self._logs.append((task, task.log_bytes))
-        self._logs_bytes += task.log_bytes
+        log_bytes = task.read_content().log_bytes
+        self._logs.append((task, log_bytes))
+        self._logs_bytes += log_bytes
         while len(self._logs) > self._max_finished_logs or (self._logs_bytes > self._max_finished_log_bytes and len(self._logs) > 1):
             self._drop_oldest_log()
 
     def _drop_oldest_log(self) -> None:
-        task, size_bytes = self._logs.popleft()
-        self._logs_bytes -= size_bytes
-        self.size_bytes -= task.log_bytes
-        task.drop_log()
+        task, log_bytes = self._logs.popleft()
+        self._logs_bytes -= log_bytes
+        content = task.content
+        if isinstance(content, TaskContent):
+            self.size_bytes -= content.log_bytes
+            content.events, content.log_bytes = None, 0
+            self.pack(task)
+
+    def pack(self, task: MemoryTask) -> None:
+        """Keep a task that has ended in its last form."""
+        content = task.content
+        if isinstance(content, TaskContent):
+            packed = content.pack()
+            if packed is not None:
+                task.content = packed
+                self.size_bytes += len(packed) - content.size_bytes
 
     def _append(self, index: ScopeIndex, task: MemoryTask, at: int) -> None:
         self._last_position += 1
@@ -368,8 +340,7 @@ class TaskIndex:
         if task.position > 0:
             index.by_state[task.state].mark_stale()
         task.position = 0
-        self.size_bytes -= task.content_bytes + task.log_bytes
-        task.content_bytes = task.log_bytes = 0
+        self.size_bytes -= task.size_bytes
         task.clear()
         if not index.by_context:
             del self.scopes[task.scope]

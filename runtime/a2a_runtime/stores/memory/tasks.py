@@ -15,6 +15,7 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import to_millis
 from a2a_runtime.errors import EventsGoneError, StoreFullError
 from a2a_runtime.stores import changes, fragments, pagination
+from a2a_runtime.stores.memory.content import TaskContent
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.memory.state import MemoryBase
 from a2a_runtime.stores.models import (
@@ -35,6 +36,7 @@ class PlannedChange(Struct, frozen=True, gc=False):
     """A change that was checked, with what it writes."""
 
     task: MemoryTask
+    content: TaskContent
     rows: changes.ChangeRows
     events: Sequence[LoggedEvent] | None  # None: the log stays plain
     metadata: bytes  # of the task, after the change
@@ -66,17 +68,15 @@ class MemoryTasks(MemoryBase):
             raise self._to_full_error(f"the content of {self._options.max_bytes} bytes is of tasks that are", "max_bytes")
         if self._outages.is_open:
             self._outages.on_success()
+        size_bytes = len(rows.ids) + len(rows.status) + len(rows.message) + len(rows.metadata)
         task = MemoryTask(
-            *(scope, rows.key, rows.wire_id, new.context_id, rows.ids, new.skill, new.dialect, new.process),
+            *(scope, rows.key, rows.wire_id, new.context_id, new.skill, new.dialect, new.process),
             epoch=created.stored.epoch,
-            status=rows.status,
-            metadata=rows.metadata,
-            history=(rows.message,),
+            content=TaskContent(rows.ids, rows.status, rows.metadata, (rows.message,), {}, size_bytes),
             created_at=at,
             hidden_skills=created.stored.hidden_skills,
         )
         self._index.add(task, at)
-        task.content_bytes = size_bytes = len(rows.ids) + len(rows.status) + len(rows.message) + len(rows.metadata)
         self._index.size_bytes += size_bytes
         if new.idempotency_key is not None:
             self._add_idempotency_key(task, new.idempotency_key)
@@ -113,18 +113,16 @@ class MemoryTasks(MemoryBase):
             return ChangeResult(task.version, task.state, task.last_seq, is_new=False)
         changes.check_change(TaskHead(task.state, task.version, task.epoch, task.process, task.status_at), change)
         at = self._index.now_millis()
-        rows = changes.build_change_rows(change, task.ids or task.encode_ids(), at)
-        metadata = fragments.merge_object(task.metadata, change.metadata) if change.metadata else task.metadata
+        content = task.read_content()
+        rows = changes.build_change_rows(change, content.ids, at)
+        metadata = fragments.merge_object(content.metadata, change.metadata) if change.metadata else content.metadata
         events = None if _is_plain_end(task, change) else changes.number_events(rows.encode_events(), task.last_seq, task.state)
-        return PlannedChange(task, rows, events, metadata, at)
+        return PlannedChange(task, content, rows, events, metadata, at)
 
     def _apply_change(self, planned: PlannedChange) -> ChangeResult:
         """Write the rows; nothing may fail from here on."""
-        task, rows, at, change = planned.task, planned.rows, planned.at, planned.rows.change
+        task, at, change = planned.task, planned.at, planned.rows.change
         self._write_content(planned)
-        if rows.messages:
-            task.history += tuple(rows.messages)
-            task.later_times += (at,) * len(rows.messages)
         task.version += 1
         task.last_seq += planned.event_count
         if change.release_claim:
@@ -144,36 +142,39 @@ class MemoryTasks(MemoryBase):
     def _end(self, task: MemoryTask) -> StoredTask:
         """Release what a task does not need after its end, and return it."""
         task.process = None
-        stored = task.to_stored_task()
-        if task.has_plain_log:
-            task.drop_log()
-        else:
+        self._index.pack(task)
+        if not task.has_plain_log:
             self._index.keep_log(task)
         if self._records:
             self._records.pop(task.key, None)
-        return stored
+        return task.to_stored_task()
 
     def _write_content(self, planned: PlannedChange) -> None:
         """Write status, metadata, chunks and log, and count the bytes of the change."""
-        task, rows = planned.task, planned.rows
-        before = task.content_bytes + task.log_bytes
+        task, content, rows = planned.task, planned.content, planned.rows
+        has_ended = task.state in lifecycle.TERMINAL
+        before, task.content = content.size_bytes + content.log_bytes, content
         if task.has_plain_log and planned.events is not None:
-            task.list_log()
-            if task.state in lifecycle.TERMINAL:
+            task.list_log(content)
+            if has_ended:
                 self._index.keep_log(task)
-        task.status = rows.status or task.status
-        task.metadata = planned.metadata
+        content.status = rows.status or content.status
+        content.metadata = planned.metadata
         for chunk in rows.chunks:
-            task.write_chunk(chunk)
+            content.write_chunk(chunk)
         if rows.messages:
-            task.content_bytes += sum(map(len, rows.messages))
-        if task.events is None:
-            task.log_bytes = 0
+            content.history += tuple(rows.messages)
+            task.later_times += (planned.at,) * len(rows.messages)
+            content.size_bytes += sum(map(len, rows.messages))
+        if content.events is None:
+            content.log_bytes = 0
         else:
-            task.events += planned.events or ()
+            content.events += planned.events or ()
             if rows.change.status_message is not None:
-                task.log_bytes += len(rows.status or b"")
-        self._index.size_bytes += task.content_bytes + task.log_bytes - before
+                content.log_bytes += len(rows.status or b"")
+        self._index.size_bytes += content.size_bytes + content.log_bytes - before
+        if has_ended:
+            self._index.pack(task)
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
@@ -225,7 +226,7 @@ class MemoryTasks(MemoryBase):
         task = self._index.tasks.get(key)
         if task is None:
             raise TaskNotFoundError
-        events = task.encode_log() if task.has_plain_log else task.events
+        events = task.encode_log() if task.has_plain_log else task.read_content().events
         kept_after = task.last_seq if events is None else task.first_seq - 1
         if after < kept_after:
             raise EventsGoneError

@@ -8,6 +8,7 @@ from a2a_runtime import lifecycle
 from a2a_runtime.clock import to_millis
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.changes import ChunkRow
+from a2a_runtime.stores.memory.content import TaskContent
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.simple.reserved import ReservedMetadata
 
@@ -27,18 +28,28 @@ def status_millis(task: Task, found: ReservedMetadata) -> int:
 def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTask:
     """Build the task of a memory store from a task and its reserved metadata. Its earlier events are gone."""
     facts, progress = found.facts, found.progress
-    ids = fragments.encode_ids(task.id, task.context_id or "")
     state = State(task.status.state)
     message = None if task.status.message is None else task.status.message.to_json()
-    built = MemoryTask(
-        *(facts.scope, key, task.id, task.context_id or "", ids.joined, facts.skill, facts.dialect, None),
+    history = tuple(each.to_json() for each in task.history or ())
+    metadata = fragments.encode_object(found.public) if found.public else fragments.EMPTY_OBJECT
+    content = TaskContent(
+        fragments.join_ids(task.id, task.context_id or ""),
+        fragments.encode_status(state, status_millis(task, found), message),
+        metadata,
+        history,
+        {},
+        sum(map(len, history)) + len(metadata),
+        None if state in lifecycle.TERMINAL else [],
+    )
+    for artifact in task.artifacts or ():
+        content.write_chunk(ChunkRow(fragments.encode_chunk(artifact), True, artifact.to_json()))  # noqa: FBT003 - a column
+    content.log_bytes = 0
+    return MemoryTask(
+        *(facts.scope, key, task.id, task.context_id or "", facts.skill, facts.dialect, None),
         epoch=progress.epoch,
-        status=fragments.encode_status(state, status_millis(task, found), message),
-        metadata=fragments.encode_object(found.public) if found.public else fragments.EMPTY_OBJECT,
-        history=tuple(each.to_json() for each in task.history or ()),
+        content=(content.pack() if state in lifecycle.TERMINAL else None) or content,
         created_at=facts.created,
-        later_times=(facts.created,) * (len(task.history or ()) - 1),
-        events=[],
+        later_times=(facts.created,) * (len(history) - 1),
         has_plain_log=False,
         state=state,
         version=progress.version,
@@ -46,10 +57,3 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
         first_seq=progress.last_seq + 1,
         hidden_skills=facts.hidden_skills,
     )
-    for artifact in task.artifacts or ():
-        built.write_chunk(ChunkRow(fragments.encode_chunk(artifact), True, artifact.to_json()))  # noqa: FBT003 - a column
-    built.content_bytes += sum(map(len, built.history)) + len(built.metadata)
-    built.log_bytes = 0
-    if state in lifecycle.TERMINAL:
-        built.pack_artifacts()
-    return built
