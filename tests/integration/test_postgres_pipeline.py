@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 import asyncpg
 import pytest
@@ -75,7 +76,18 @@ async def test_callers_of_one_turn_share_a_commit(pool: Pool) -> None:
     """Calls of the same turn of the loop are in one transaction, also where nothing is running; each statement has its own."""
     pipeline = StatementPipeline(pool)
     first, second = (f"SELECT $1::integer AS n, {n} AS statement, pg_current_xact_id()::text AS id" for n in (1, 2))
-    found = await asyncio.gather(*(pipeline.fetchrow(first if n % 3 else second, n) for n in range(30)))
-    assert [(row["n"], row["statement"]) for row in found] == [(n, 1 if n % 3 else 2) for n in range(30)]
+    found = await asyncio.gather(*(pipeline.fetchrow(first if n % 3 else second, n) for n in range(15)))
+    assert [(row["n"], row["statement"]) for row in found] == [(n, 1 if n % 3 else 2) for n in range(15)]
     assert len({row["id"] for row in found}) == 2
+    await pipeline.close()
+
+
+@pytest.mark.parametrize(("calls", "sizes"), [(16, [16]), (20, [4, 16]), (100, [9, 16, 25, 50])], ids=["few", "more", "many"])
+async def test_a_batch_leaves_half_of_many_callers_to_the_next(pool: Pool, calls: int, sizes: list[int]) -> None:
+    """So that the server works for some of them while this process works for the others."""
+    pipeline = StatementPipeline(pool)
+    statement = "SELECT $1::integer AS n, pg_current_xact_id()::text AS id"
+    found = await asyncio.gather(*(pipeline.fetchrow(statement, n) for n in range(calls)))
+    assert [row["n"] for row in found] == list(range(calls))
+    assert sorted(Counter(row["id"] for row in found).values()) == sizes
     await pipeline.close()

@@ -111,6 +111,30 @@ async def test_an_exhausted_pool_is_an_error_with_a_fix(postgres_url: str) -> No
     await pool.close()
 
 
+async def test_callers_that_wait_get_the_connections_of_others(postgres_url: str) -> None:
+    """Connections stay for the next call only while none waits, return to the driver after a moment, and are closed with the pool."""
+    pool = Pool(postgres_url, PoolSettings(size=2))
+    await pool.open()
+    found = await asyncio.gather(*(pool.fetch("SELECT pg_backend_pid() AS pid, pg_sleep(0.01)") for _ in range(20)))
+    assert len({row["pid"] for (row,) in found}) == 2
+    assert len(pool._free) == 2
+    assert pool._pool is not None
+    while pool._free:  # noqa: ASYNC110 - of a timer
+        await asyncio.sleep(0.05)
+    assert pool._pool.get_idle_size() == 2
+    canceled = asyncio.create_task(pool.fetch(SLOW, 30.0))
+    await asyncio.sleep(0.1)
+    canceled.cancel()  # its connection is busy until the server has given up the statement
+    await asyncio.gather(*(pool.fetch("SELECT 1") for _ in range(4)))
+    await pool.close()
+    with pytest.raises(StoreUnavailableError, match=r"call open\(\)"):
+        await pool.fetch("SELECT 1")
+    await pool.open()
+    (row,) = await pool.fetch("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    assert row["count"] == 0
+    await pool.close()
+
+
 async def test_a_slow_statement_times_out(postgres_url: str) -> None:
     """The caller gets an error, and the pool works afterwards."""
     pool = Pool(postgres_url, PoolSettings(size=1, statement_seconds=0.2))

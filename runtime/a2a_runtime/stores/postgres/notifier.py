@@ -1,7 +1,7 @@
 """Notifier over LISTEN and NOTIFY: one connection for each process, one channel for all.
 
 Notifications are sent after the commit, never inside the transaction: NOTIFY would hold a lock of the whole server through its commit. Keys that
-arrive while one is being sent go together into the next one, so a busy process sends few of them.
+arrive while one is being sent, and a few milliseconds longer, go together into the next one, so a busy process sends few of them.
 
 The connection must reach the server itself: behind a pooler in transaction mode, LISTEN succeeds but never receives anything.
 """
@@ -20,6 +20,7 @@ from a2a_runtime.streams.notifier import NotificationListener
 CHANNEL = "a2a_doorbell"
 _ALL_KEYS = "*"
 _MAX_PAYLOAD_BYTES = 7_900  # the limit of the server is 8,000
+_PAUSE_SECONDS = 0.005  # each notification wakes all processes
 _MAX_PENDING_KEYS = 2_000  # beyond that, reading all tasks is cheaper than listing keys
 
 # The last one: the server has announced its shutdown, but the stream has not ended.
@@ -74,6 +75,7 @@ class PostgresNotifier:
             while not connection.is_closed():
                 await self._wait()
                 await self._send(connection)
+                await asyncio.sleep(_PAUSE_SECONDS)
         finally:
             self.is_connected = False
             connection.terminate()

@@ -1,7 +1,8 @@
 """Statement pipelines: one statement for many callers, in one round trip and one commit under load.
 
     free   a caller runs its statement at once, unless others come in the same turn of the loop: a single caller pays nothing
-    busy   callers queue; when the pipeline becomes free, all that wait for the same statement are sent together and committed as a whole
+    busy   callers queue; when the pipeline becomes free, up to half of those that wait for the same statement, or sixteen, are sent together and
+           committed as a whole. While the server works for some callers, this process works for the others: all in one batch would wait in turns.
     stuck  behind a row that another transaction holds, an extra pipeline starts beside it, so that other callers go on
 
 So the load decides the size of a batch, with one text of SQL. Arrays and ``unnest`` instead gave a tenth more at 64 callers and nothing at 16, for a
@@ -25,7 +26,7 @@ from a2a_runtime.stores.postgres.pool import Pool
 
 _MAX_EXTRA_PIPELINES = 2  # beside one that is stuck
 _STUCK_SECONDS = 0.05
-_MAX_BATCH_CALLS = 256
+_FULL_BATCH_CALLS, _MAX_BATCH_CALLS = 16, 256
 _STATEMENT_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError)  # of an invalid value: from the server or from the driver
 
 
@@ -110,11 +111,11 @@ class StatementPipeline:
 
     def _take_batch(self) -> Sequence[_QueuedStatement]:
         """Take the calls of the statement that has waited longest."""
-        text = self._queue[0].text
+        text, most = self._queue[0].text, min(max(_FULL_BATCH_CALLS, len(self._queue) // 2), _MAX_BATCH_CALLS)
         batch: list[_QueuedStatement] = []
         others: list[_QueuedStatement] = []
         for call in self._queue:
-            (batch if call.text is text and len(batch) < _MAX_BATCH_CALLS else others).append(call)
+            (batch if call.text is text and len(batch) < most else others).append(call)
         self._queue = others
         return [call for call in batch if not call.future.done()]
 
