@@ -50,10 +50,8 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, writing:
         _release_wire_id(db, scope, new.wire_id, options.cutoff_millis(options.wire_id_reuse_seconds))
     rows = changes.build_new_rows(new, ids.new(), ids, now)
     key = rows.key
-    row = {"key": key, "scope": scope.to_text(), "wire_id": rows.wire_id, "context_id": new.context_id, "skill": new.skill, "dialect": new.dialect}
-    run = {"state": INITIAL, "at": now, "epoch": 0 if new.process is None else 1, "process": new.process}
-    hidden = fragments.encode_names(new.hidden_skills)
-    db.execute(SQL["add_task"], {**row, **run, "status": rows.status, "metadata": rows.metadata, "hidden_skills": hidden})
+    run = (INITIAL, now, rows.status, rows.metadata, 0 if new.process is None else 1, new.process, fragments.encode_names(new.hidden_skills))
+    db.execute(SQL["add_task"], (key, scope.to_text(), rows.wire_id, new.context_id, new.skill, new.dialect, *run))
     db.execute(SQL["add_message"], (key, 1, 0, now, rows.message))
     db.execute(SQL["add_event"], (key, 1, INITIAL, fragments.encode_task_event(rows.encode_task())))
     if new.idempotency_key is not None:
@@ -70,7 +68,7 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, writing:
 
 def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: TaskChange, writing: TaskWriting) -> ChangeResult:
     """Apply a change to a task, or raise; the caller rolls back."""
-    task = db.execute(SQL["load_head"], {"key": key, "scope": scope.to_text()}).fetchone()
+    task = db.execute(SQL["load_head"], (key, scope.to_text())).fetchone()
     if task is None:
         raise TaskNotFoundError
     head = fragments.to_task_head(task)
@@ -97,29 +95,23 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
 
 def _update_task(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, status: bytes | None, at: int, last_seq: int) -> None:
     metadata = fragments.merge_object(task["metadata"], change.metadata) if change.metadata else task["metadata"]
-    content = {"key": task["key"], "metadata": metadata, "version": task["version"] + 1, "last_seq": last_seq}
+    content = (metadata, task["version"] + 1, last_seq, task["key"])
     if change.state is None:
         db.execute(SQL["change_content"], content)
         if change.release_claim:
             db.execute(SQL["release"], {"key": task["key"]})
         return
     has_ended = lifecycle.is_terminal(change.state)
-    columns = {
-        "state": change.state,
-        "active": lifecycle.is_active(change.state),
-        "at": at,
-        "ended_at": at if has_ended else None,
-        "status": status,
-        "process": None if has_ended or change.release_claim else task["process"],
-    }
-    db.execute(SQL["change_state"], {**content, **columns})
+    process = None if has_ended or change.release_claim else task["process"]
+    is_active = lifecycle.is_active(change.state)
+    db.execute(SQL["change_state"], (change.state, is_active, at, at if has_ended else None, status, process, *content))
 
 
 def _insert_rows(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, rows: changes.ChangeRows, at: int) -> None:
     key, version = task["key"], task["version"] + 1
     for n, row in enumerate(rows.chunks):
-        chunk = {"key": key, "artifact_id": row.artifact_id, "version": version}
-        db.execute(SQL["add_chunk"], {**chunk, "place": version * _PLACES_PER_VERSION + n, "facts": row.chunk.facts, "parts": row.chunk.parts})
+        chunk = (key, row.artifact_id, version)
+        db.execute(SQL["add_chunk"], (*chunk, version * _PLACES_PER_VERSION + n, row.chunk.facts, row.chunk.parts))
         if row.replaces and version > changes.FIRST_CHANGE_VERSION:  # before, there is none
             db.execute(SQL["drop_older_chunks"], chunk)
     if rows.messages:

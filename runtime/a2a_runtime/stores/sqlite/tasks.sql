@@ -2,7 +2,7 @@
 
 -- name: add_task
 INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, active, status_at, status, metadata, epoch, process, hidden_skills)
-VALUES (:key, :scope, :wire_id, :context_id, :skill, :dialect, :state, 1, :at, :status, :metadata, :epoch, :process, :hidden_skills);
+VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?);
 
 -- name: holder_of_wire_id
 SELECT key, state, ended_at FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
@@ -30,17 +30,16 @@ SELECT version FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retire
 SELECT
     key, wire_id, context_id, state, status_at, metadata, version, last_seq, epoch, process,
     EXISTS (SELECT 1 FROM push_configs WHERE task_key = tasks.key) AS has_pushes
-FROM tasks WHERE key = :key AND scope = :scope;
+FROM tasks WHERE key = ? AND scope = ?;
 
 -- name: change_state
 UPDATE tasks SET
-    state = :state, active = :active, status_at = :at, ended_at = :ended_at, status = :status, metadata = :metadata, process = :process,
-    version = :version, last_seq = :last_seq
-WHERE key = :key;
+    state = ?, active = ?, status_at = ?, ended_at = ?, status = ?, process = ?, metadata = ?, version = ?, last_seq = ?
+WHERE key = ?;
 
 -- name: change_content
 -- Without the columns of the status, so that no index changes.
-UPDATE tasks SET metadata = :metadata, version = :version, last_seq = :last_seq WHERE key = :key;
+UPDATE tasks SET metadata = ?, version = ?, last_seq = ? WHERE key = ?;
 
 -- name: release
 UPDATE tasks SET process = NULL WHERE key = :key;
@@ -54,13 +53,10 @@ INSERT INTO events (task_key, seq, state, body) VALUES (?, ?, ?, ?);
 -- name: add_chunk
 -- An artifact keeps its first place, even when it is replaced.
 INSERT INTO chunks (task_key, artifact_id, version, place, facts, parts)
-SELECT
-    :key, :artifact_id, :version,
-    coalesce((SELECT place FROM chunks WHERE task_key = :key AND artifact_id = :artifact_id LIMIT 1), :place),
-    :facts, :parts;
+SELECT ?1, ?2, ?3, coalesce((SELECT place FROM chunks WHERE task_key = ?1 AND artifact_id = ?2 LIMIT 1), ?4), ?5, ?6;
 
 -- name: drop_older_chunks
-DELETE FROM chunks WHERE task_key = :key AND artifact_id = :artifact_id AND version < :version;
+DELETE FROM chunks WHERE task_key = ? AND artifact_id = ? AND version < ?;
 
 -- name: put_record
 INSERT INTO records (task_key, version, n, kind, name, fingerprint, body) VALUES (?, ?, ?, ?, ?, ?, ?)
