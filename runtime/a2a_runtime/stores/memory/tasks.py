@@ -153,7 +153,9 @@ class MemoryTasks(MemoryBase):
         """Write status, metadata, chunks and log, and count the bytes of the change."""
         task, content, rows = planned.task, planned.content, planned.rows
         has_ended = task.state in lifecycle.TERMINAL
-        before, task.content = content.size_bytes + content.log_bytes, content
+        before = content.size_bytes + content.log_bytes
+        if task.content is not content:
+            before, task.content = task.size_bytes, content
         if task.has_plain_log and planned.events is not None:
             task.list_log(content)
             if has_ended:

@@ -88,6 +88,7 @@ class Pool:
             pool, self._pool = self._pool, None
             if self._timer is not None:
                 self._timer.cancel()
+                self._timer = None
             if self._returning is not None:
                 await self._returning
             try:

@@ -110,8 +110,8 @@ def _update_task(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, 
 def _insert_rows(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, rows: changes.ChangeRows, at: int) -> None:
     key, version = task["key"], task["version"] + 1
     for n, row in enumerate(rows.chunks):
-        chunk = (key, row.artifact_id, version)
-        db.execute(SQL["add_chunk"], (*chunk, version * _PLACES_PER_VERSION + n, row.chunk.facts, row.chunk.parts))
+        chunk, place = (key, row.artifact_id, version), version * _PLACES_PER_VERSION + n
+        db.execute(SQL["add_chunk"], (*chunk, key, row.artifact_id, place, row.chunk.facts, row.chunk.parts))
         if row.replaces and version > changes.FIRST_CHANGE_VERSION:  # before, there is none
             db.execute(SQL["drop_older_chunks"], chunk)
     if rows.messages:

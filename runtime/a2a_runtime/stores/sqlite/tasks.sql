@@ -53,7 +53,7 @@ INSERT INTO events (task_key, seq, state, body) VALUES (?, ?, ?, ?);
 -- name: add_chunk
 -- An artifact keeps its first place, even when it is replaced.
 INSERT INTO chunks (task_key, artifact_id, version, place, facts, parts)
-SELECT ?1, ?2, ?3, coalesce((SELECT place FROM chunks WHERE task_key = ?1 AND artifact_id = ?2 LIMIT 1), ?4), ?5, ?6;
+SELECT ?, ?, ?, coalesce((SELECT place FROM chunks WHERE task_key = ? AND artifact_id = ? LIMIT 1), ?), ?, ?;
 
 -- name: drop_older_chunks
 DELETE FROM chunks WHERE task_key = ? AND artifact_id = ? AND version < ?;
