@@ -106,6 +106,19 @@ async def test_notifications_are_batched(postgres_url: str) -> None:
         assert listener.reconnects == 1
 
 
+async def test_what_is_pending_is_sent_before_the_end(postgres_url: str) -> None:
+    """A process that stops tells the others of its last changes, which may be that it has given its tasks away."""
+    notifier = PostgresNotifier(postgres_url)
+    async with start_listeners(PostgresNotifier(postgres_url)) as (listener,):
+        async with start_listeners(notifier):
+            for n in range(5):  # the next one waits a little after each
+                notifier.notify([str(n)])
+                await listener.wait_until(lambda now, n=n: str(n) in now.keys)
+            notifier.notify(["last"])
+        await listener.wait_until(lambda now: "last" in now.keys)
+        assert not notifier.is_connected
+
+
 async def test_too_many_keys_mean_all_tasks(postgres_url: str) -> None:
     """Beyond a limit, one notification says that any task may have changed."""
     notifier = PostgresNotifier(postgres_url)

@@ -21,6 +21,7 @@ CHANNEL = "a2a_doorbell"
 _ALL_KEYS = "*"
 _MAX_PAYLOAD_BYTES = 7_900  # the limit of the server is 8,000
 _PAUSE_SECONDS = 0.005  # each notification wakes all processes
+_MAX_LAST_SECONDS = 1.0
 _MAX_PENDING_KEYS = 2_000  # beyond that, reading all tasks is cheaper than listing keys
 
 # The last one: the server has announced its shutdown, but the stream has not ended.
@@ -76,6 +77,12 @@ class PostgresNotifier:
                 await self._wait()
                 await self._send(connection)
                 await asyncio.sleep(_PAUSE_SECONDS)
+        except asyncio.CancelledError:  # the process stops, and others go on with its tasks
+            with suppress(*_CONNECTION_ERRORS):
+                async with asyncio.timeout(_MAX_LAST_SECONDS):
+                    if self._pending:
+                        await self._send(connection)
+            raise
         finally:
             self.is_connected = False
             connection.terminate()
