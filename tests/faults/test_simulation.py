@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 MILLION = int(os.environ.get("A2A_SIMULATION_TASKS", "1000000"))
 SHORT = 600
 CALLERS = 32
-RETENTION_SECONDS = 30.0
+RETENTION_SECONDS = 5.0  # so that tasks expire from the second tenth on, also of a shorter run
 CHUNKS = 3
 SETTINGS = replace(FAST_SETTINGS, cleanup_interval=0.5, lease_renew_interval=1.0, lease_duration=15.0, cancel_timeout=30)
 KINDS = {"stream": 7, "ask": 31, "cancel": 37, "repeat": 41, "list": 101}
