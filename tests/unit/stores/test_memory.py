@@ -229,16 +229,20 @@ async def test_the_log_of_a_task_that_ends_at_once_is_encoded_from_it(chunks: Se
             await each.update_task(SCOPE, of_each, TaskChange(chunks=[replace_artifact("late", "x")], metadata={"late": True}))
 
 
-async def test_a_packed_task_can_be_changed() -> None:
-    """Artifacts after the end are packed again."""
-    store = small_store()
+@pytest.mark.parametrize("max_logs", [0, 1])
+@pytest.mark.parametrize("result", [replace_artifact("a", "1"), build_result("1", "a")], ids=["with a log", "with a plain log"])
+async def test_a_packed_task_can_be_changed(max_logs: int, result: ChunkWrite) -> None:
+    """Artifacts after the end are packed again, whether or not the logs of finished tasks are kept."""
+    store = MemoryStore(StoreOptions(clock=FakeClock(), max_finished_logs=max_logs))
     task = await create_task(store)
-    await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[replace_artifact("a", "1")]))
+    await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[result]))
     for text in "23":
         await store.update_task(SCOPE, task.key, TaskChange(chunks=[replace_artifact(text, text)]))
     found = await store.load_task(SCOPE, task.wire_id)
     assert found is not None
     assert get_artifact_texts(found) == {"a": ["1"], "2": ["2"], "3": ["3"]}
+    await store.delete_scope(SCOPE)
+    assert _count_bytes(store) == 0
 
 
 async def test_a_long_artifact_is_kept_in_few_chunks() -> None:

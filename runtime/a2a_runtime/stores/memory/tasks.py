@@ -152,14 +152,12 @@ class MemoryTasks(MemoryBase):
     def _write_content(self, planned: PlannedChange) -> None:
         """Write status, metadata, chunks and log, and count the bytes of the change."""
         task, content, rows = planned.task, planned.content, planned.rows
-        has_ended = task.state in lifecycle.TERMINAL
         before = content.size_bytes + content.log_bytes
         if task.content is not content:
             before, task.content = task.size_bytes, content
-        if task.has_plain_log and planned.events is not None:
+        is_listed = task.has_plain_log and planned.events is not None
+        if is_listed:
             task.list_log(content)
-            if has_ended:
-                self._index.keep_log(task)
         content.status = rows.status or content.status
         content.metadata = planned.metadata
         for chunk in rows.chunks:
@@ -175,8 +173,10 @@ class MemoryTasks(MemoryBase):
             if rows.change.status_message is not None:
                 content.log_bytes += len(rows.status or b"")
         self._index.size_bytes += content.size_bytes + content.log_bytes - before
-        if has_ended:
+        if task.state in lifecycle.TERMINAL:
             self._index.pack(task)
+            if is_listed:  # last of all: it may drop this log at once, and the content with it
+                self._index.keep_log(task)
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
