@@ -28,6 +28,8 @@ from a2a_runtime.clock import to_rfc3339
 from a2a_runtime.stores.models import MESSAGE_EVENT, Chunk, LoggedEvent, RecordKind, ReplayRecord, StoredTask, TaskHead
 
 EMPTY_OBJECT = b"{}"
+JOINED_IDS = b'%b,"contextId":%b'
+"""The ids of a task as they follow the name of the first one."""
 
 _OBJECT = TypeAdapter(dict[str, object])
 _serialize_message, _serialize_artifact = TypeAdapter(Message).serializer.to_json, TypeAdapter(Artifact).serializer.to_json
@@ -75,12 +77,12 @@ class TaskIds(Struct, frozen=True):
 def encode_ids(wire_id: str, context_id: str) -> TaskIds:
     """Encode the ids of a task."""
     wire, context = to_json(wire_id), to_json(context_id)
-    return TaskIds(wire, context, b'%b,"contextId":%b' % (wire, context))
+    return TaskIds(wire, context, JOINED_IDS % (wire, context))
 
 
 def join_ids(wire_id: str, context_id: str) -> bytes:
     """Encode the ids of a task as they follow the name of the first one."""
-    return b'%b,"contextId":%b' % (to_json(wire_id), to_json(context_id))
+    return JOINED_IDS % (to_json(wire_id), to_json(context_id))
 
 
 def encode_message(message: Message, ids: TaskIds) -> bytes:

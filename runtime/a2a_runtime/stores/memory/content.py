@@ -59,7 +59,7 @@ class TaskContent(Struct, eq=False, gc=False):
     def from_json(cls, text: bytes) -> Self:
         """Split a task."""
         task = _split_task(text)
-        ids = b'%b,"contextId":%b' % (task.id, task.context_id)
+        ids = fragments.JOINED_IDS % (task.id, task.context_id)
         return cls(ids, bytes(task.status), bytes(task.metadata), tuple(map(bytes, task.history)), tuple(map(bytes, task.artifacts)), len(text))
 
     def encode(self, history_length: int | None = None, *, include_artifacts: bool = True) -> Callable[[], bytes]:

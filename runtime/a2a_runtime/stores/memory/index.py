@@ -277,9 +277,10 @@ class TaskIndex:
         self.add(task, at)
         if task.state not in lifecycle.ACTIVE:
             del self.active[task.key]
+        self.size_bytes += task.size_bytes
         if task.state in lifecycle.TERMINAL:
             self._append_ended(task)
-        self.size_bytes += task.size_bytes
+            self.pack(task)
 
     def change_state(self, task: MemoryTask, state: State, at: int) -> None:
         """Set the state of a task."""

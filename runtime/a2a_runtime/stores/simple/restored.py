@@ -47,7 +47,7 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
     return MemoryTask(
         *(facts.scope, key, task.id, task.context_id or "", facts.skill, facts.dialect, None),
         epoch=progress.epoch,
-        content=(content.pack() if state in lifecycle.TERMINAL else None) or content,
+        content=content,
         created_at=facts.created,
         later_times=(facts.created,) * (len(history) - 1),
         has_plain_log=False,
