@@ -110,10 +110,7 @@ class MemoryTask(Struct, eq=False, gc=False):
     def to_stored_task(self, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Return the task as it is now."""
         content, is_whole = self.content, history_length is None and include_artifacts
-        if isinstance(content, bytes) and is_whole:
-            task = Encoded(Task, content)
-        else:
-            task = Encoded(Task, self.read_content().encode(history_length, include_artifacts=include_artifacts))
+        task = content if isinstance(content, bytes) and is_whole else self.read_content().encode(history_length, include_artifacts=include_artifacts)
         return StoredTask(
             key=self.key,
             wire_id=self.wire_id,
@@ -128,7 +125,7 @@ class MemoryTask(Struct, eq=False, gc=False):
             process=self.process,
             cancel_requested=self.cancel_requested,
             status_at=self.status_at,
-            task=task,
+            task=Encoded(Task, task),
             hidden_skills=self.hidden_skills,
         )
 
