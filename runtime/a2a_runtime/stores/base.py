@@ -199,6 +199,7 @@ class RunStore(Protocol):
     async def claim(self, key: str, process: str) -> ClaimedRun | None:
         """Begin a run of a task; ``None`` if it is deleted, ended, suspended or run by a live process.
 
+        A process never gets what it has claimed already, however late it renews its lease: it runs that task, or releases the claim.
         A claim on a task that its last process has not released counts as a crash, unless the event loop of that process stood still in another task.
         """
         ...

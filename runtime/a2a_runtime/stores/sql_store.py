@@ -56,6 +56,7 @@ class SqlStore(ABC):
         self._options = options
         self._clock = options.clock
         self._ids = IdGenerator(options.clock)
+        self._shared_offset_millis = self._offset_to(options.clock.millis())
         self._swept_until: dict[str, int] = {}
         """Time up to which ended tasks of a dialect have been seen, by dialect: a cleanup reads what has ended since."""
 
@@ -71,9 +72,17 @@ class SqlStore(ABC):
     @abstractmethod
     async def _load_tasks(self, keys: Sequence[str]) -> Mapping[str, StoredTask]: ...
 
+    def _offset_to(self, millis: int) -> int:
+        """Return what the monotonic clock lacks to a point in time."""
+        return millis - round(self._clock.monotonic() * 1000)
+
     def _shared_millis(self) -> int:
-        """Return the time of leases and counters, the same for all processes on the store."""
-        return self._clock.millis()
+        """Return the time of leases and counters, the same for all processes on the store.
+
+        It goes on from the first moment by the monotonic clock: a wall clock that is set, or that
+        jumps ahead when a machine wakes up, must not end the leases of processes that live.
+        """
+        return self._shared_offset_millis + round(self._clock.monotonic() * 1000)
 
     def _conversation_cutoff(self) -> int:
         return self._options.cutoff_millis(self._options.conversation_retention_seconds)

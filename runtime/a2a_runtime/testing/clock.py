@@ -1,10 +1,12 @@
-"""A clock that a test advances."""
+"""Clocks that a test advances or sets."""
 
 from __future__ import annotations
 
 import asyncio
 import heapq
 from itertools import count
+
+from a2a_runtime.clock import SystemClock
 
 _START = 1_793_872_800_000  # 2026-11-05T10:00:00Z
 
@@ -46,4 +48,23 @@ class FakeClock:
 
     def set_back(self, seconds: float) -> None:
         """Set the wall clock back; the monotonic clock is unchanged."""
-        self._millis -= round(seconds * 1000)
+        self.jump(-seconds)
+
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock ahead, or back if negative; the monotonic clock is unchanged."""
+        self._millis += round(seconds * 1000)
+
+
+class JumpingClock(SystemClock):
+    """Clock of the machine whose wall clock a test sets, as a suspended laptop or virtual machine does."""
+
+    def __init__(self) -> None:
+        self._ahead_millis = 0
+
+    def millis(self) -> int:
+        """Read the wall clock."""
+        return super().millis() + self._ahead_millis
+
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock ahead, or back if negative; the monotonic clock is unchanged."""
+        self._ahead_millis += round(seconds * 1000)

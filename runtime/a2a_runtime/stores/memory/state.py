@@ -69,7 +69,8 @@ class MemoryBase:
         self._conversations: dict[tuple[TaskScope, str], Conversation] = {}
         self._conversation_bytes = 0
         self._unchecked: list[tuple[TaskScope, str]] = []  # conversations that the cleanup has not yet looked at
-        self._leases: dict[str, int] = {}
+        self._leases: dict[str, float] = {}
+        """End of each lease by the monotonic clock, by process: a wall clock that is set ends none."""
         self._suspects: dict[str, str] = {}  # by process
         self._counter = MemoryCounter(options.clock)
         self._outages = OutageLog("store: memory")

@@ -106,7 +106,7 @@ class MemoryStore(MemoryTasks):
         if self._unchecked:
             return max(deleted, 1)
         self._counter.remove_expired()
-        now = self._clock.millis()
+        now = self._clock.monotonic()
         self._leases = {process: until for process, until in self._leases.items() if until > now}
         return deleted
 
@@ -139,7 +139,7 @@ class MemoryStore(MemoryTasks):
     async def register(self, process: str) -> None:
         """Begin the lease of a process."""
         self._suspects.pop(process, None)
-        self._leases[process] = self._clock.millis() + round(self._options.lease_seconds * 1000)
+        self._leases[process] = self._clock.monotonic() + self._options.lease_seconds
 
     async def renew_lease(self, process: str) -> RenewedLease:
         """Renew the lease, and return the claims of this process."""
@@ -166,7 +166,7 @@ class MemoryStore(MemoryTasks):
     async def claim(self, key: str, process: str) -> ClaimedRun | None:
         """Begin a run of a task."""
         task = self._index.active.get(key)
-        if task is None or self._is_claimed(task):
+        if task is None or task.process == process or self._is_claimed(task):
             return None
         task.crashes += task.process is not None and self._suspects.get(task.process, key) == key
         task.process = process
@@ -187,7 +187,8 @@ class MemoryStore(MemoryTasks):
         return task.to_stored_task()
 
     def _is_claimed(self, task: MemoryTask) -> bool:
-        return task.process is not None and self._leases.get(task.process, 0) > self._clock.millis()
+        until = None if task.process is None else self._leases.get(task.process)
+        return until is not None and until > self._clock.monotonic()
 
     # Push configurations
 

@@ -105,7 +105,6 @@ class PostgresBase(SqlStore):
         self._loads = StatementPipeline(self._pool, width=2)
         self._recent_tasks = RecentTasks()
         self._names: dict[str, TaskNames] = {}
-        self._server_offset_millis = 0
 
     async def _fetch(self, section: str, /, **parameters: object) -> Sequence[asyncpg.Record]:
         statement = STATEMENTS[section]
@@ -120,13 +119,6 @@ class PostgresBase(SqlStore):
     async def _load_tasks(self, keys: Sequence[str]) -> dict[str, StoredTask]:
         rows = await self._pool.fetch(SQL["load_tasks"], *_FULL_TASK, keys) if keys else ()
         return {task.key: task for task in map(to_stored_task, rows)}
-
-    def _shared_millis(self) -> int:
-        """Return the time of the server: that of ``open``, plus what has passed since on the monotonic clock.
-
-        Leases are compared between machines. A wall clock that is wrong by a minute must not take the tasks of all other processes.
-        """
-        return self._server_offset_millis + round(self._clock.monotonic() * 1000)
 
     def _cache_names(self, key: str, names: TaskNames) -> None:
         if len(self._names) >= _MAX_CACHED_NAMES:

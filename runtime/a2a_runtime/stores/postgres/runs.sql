@@ -24,12 +24,12 @@ DELETE FROM a2a_processes WHERE process = :process
 DELETE FROM a2a_processes p WHERE lease_until <= :now AND NOT EXISTS (SELECT FROM a2a_tasks t WHERE t.is_active AND t.process = p.process)
 
 -- name: claim
--- One row, even if the task is not claimed. The row is compared with what was seen: the lease of a process that claims the task at the same moment may be
+-- A process never takes its own claim for an expired one. One row, even if the task is not claimed. The row is compared with what was seen: the lease of a process that claims the task at the same moment may be
 -- younger than this statement. A row that another process has locked is left to it: claims are sent in batches, which must not wait for each other.
 WITH seen AS (
     SELECT t.key, t.epoch, t.process, t.process IS NOT NULL AND coalesce(p.suspect = t.key, true) AS has_crashed
     FROM a2a_tasks t LEFT JOIN a2a_processes p ON p.process = t.process
-    WHERE t.key = $1 AND t.is_active AND (p.lease_until IS NULL OR p.lease_until <= $3)
+    WHERE t.key = $1 AND t.is_active AND t.process IS DISTINCT FROM $2 AND (p.lease_until IS NULL OR p.lease_until <= $3)
     FOR UPDATE OF t SKIP LOCKED
 ), claimed AS (
     UPDATE a2a_tasks t SET epoch = t.epoch + 1, process = $2, crashes = t.crashes + has_crashed::integer

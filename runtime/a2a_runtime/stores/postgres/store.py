@@ -40,8 +40,10 @@ class PostgresStore(PostgresTasks, PostgresQueue):
         try:
             await self._check_direct_address()
             await schema.check_version(self._pool)
+            # Leases are compared between machines: a wall clock that is wrong by a minute must
+            # not take the tasks of all other processes.
             (row,) = await self._fetch("server_millis")
-            self._server_offset_millis = row["millis"] - round(self._clock.monotonic() * 1000)
+            self._shared_offset_millis = self._offset_to(row["millis"])
         except BaseException:
             await self._pool.close()
             raise

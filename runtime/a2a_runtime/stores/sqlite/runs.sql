@@ -26,13 +26,15 @@ SELECT key, cancel_requested FROM tasks WHERE active = 1 AND process = :process 
 UPDATE tasks SET process = NULL WHERE key IN (SELECT value FROM json_each(:keys)) AND active = 1 AND process = :process;
 
 -- name: claim
+-- A process never takes its own claim for an expired one: it could not renew its lease while another program held the file.
 UPDATE tasks SET
     process = :process,
     epoch = epoch + 1,
     crashes = crashes + (
         process IS NOT NULL AND coalesce((SELECT suspect = tasks.key FROM processes WHERE processes.process = tasks.process), 1)
     )
-WHERE key = :key AND active = 1 AND NOT EXISTS (SELECT 1 FROM processes WHERE processes.process = tasks.process AND expires_at > :now)
+WHERE key = :key AND active = 1 AND process IS NOT :process
+    AND NOT EXISTS (SELECT 1 FROM processes WHERE processes.process = tasks.process AND expires_at > :now)
 RETURNING crashes;
 
 -- name: find_orphans

@@ -55,6 +55,29 @@ class RunRules(StoreCase):
         assert run is not None
         assert (run.attempt, run.stored.process) == (2, "p-2")
 
+    async def test_a_process_never_claims_what_it_has_claimed(self, store: Store, clock: FakeClock) -> None:
+        """It runs the task, however late it renews its lease; it releases what it does not run."""
+        await store.register("p-1")
+        created = await create_task(store, build_new_task(process="p-1"))
+        claimed = await create_task(store)
+        assert await store.claim(claimed.key, "p-1") is not None
+        clock.advance(LEASE_SECONDS * 3)
+        assert [await store.claim(task.key, "p-1") for task in (created, claimed)] == [None, None]
+        await store.release_claims("p-1", [created.key])
+        assert await store.claim(created.key, "p-1") is not None
+
+    async def test_a_wall_clock_that_is_set_ends_no_lease(self, store: Store, clock: FakeClock) -> None:
+        """A machine was suspended, or its time was corrected: its processes are as alive as before."""
+        await store.register("p-1")
+        task = await create_task(store, build_new_task(process="p-1"))
+        for seconds in (3600, -3600, -3600):
+            clock.jump(seconds)
+            assert list(await store.find_orphans()) == []
+            assert await store.claim(task.key, "p-2") is None
+        await store.renew_lease("p-1")
+        clock.advance(LEASE_SECONDS)
+        assert list(await store.find_orphans()) == [task.key]
+
     async def test_a_claim_on_a_task_that_was_not_released_counts_as_a_crash(self, store: Store, clock: FakeClock) -> None:
         """A task that was released, or that waited for its caller, has not crashed."""
         task = await create_task(store)
