@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import httpx
 import uvicorn
@@ -107,9 +108,15 @@ def build_test_app(*surfaces: Surface, store: Store | str | None = None) -> Lite
 
 
 @contextmanager
-def serve_on_socket(app: object, grace_seconds: float | None = None, listening_socket: socket.socket | None = None) -> Iterator[httpx.Client]:
+def serve_on_socket(
+    app: object,
+    grace_seconds: float | None = None,
+    listening_socket: socket.socket | None = None,
+    protocol: type[asyncio.Protocol] | Literal["auto"] = "auto",
+) -> Iterator[httpx.Client]:
     """Serve an app with uvicorn, by default on a new socket, and yield a client of it."""
-    config = uvicorn.Config(app, port=0, log_level="critical", lifespan="on", timeout_graceful_shutdown=grace_seconds)  # type: ignore[arg-type]
+    options = {"log_level": "critical", "lifespan": "on", "http": protocol}
+    config = uvicorn.Config(app, port=0, timeout_graceful_shutdown=grace_seconds, **options)  # type: ignore[arg-type]
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening_socket] if listening_socket else None})
     thread.start()

@@ -20,6 +20,8 @@ from a2a_runtime.testing.ports import find_free_port
 
 SERVE = """
 import os
+import sys
+sys.modules.update(dict.fromkeys(os.environ["HIDDEN_MODULES"].split()))
 import a2a_runtime.server.protocol as protocol
 from a2a_runtime.commands.serve import command
 protocol.HEAD_TIMEOUT_SECONDS = float(os.environ["HEAD_SECONDS"])
@@ -54,11 +56,12 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     yield from serve_app(folder)
 
 
-def serve_app(folder: Path, *options: str, head_seconds: float = 1.0) -> Iterator[int]:
-    """Serve the app of a folder, and give its port."""
+def serve_app(folder: Path, *options: str, head_seconds: float = 1.0, hidden: str = "") -> Iterator[int]:
+    """Serve the app of a folder, and give its port; a module may be hidden, as on systems that do not have it."""
     port = find_free_port()
     command = [sys.executable, "-c", SERVE, "app:asgi", "--port", str(port), *options]
-    server = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, env={**os.environ, "HEAD_SECONDS": str(head_seconds)})
+    environment = {**os.environ, "HEAD_SECONDS": str(head_seconds), "HIDDEN_MODULES": hidden}
+    server = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, env=environment)
     try:
         for _ in range(600):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
@@ -162,13 +165,13 @@ def test_trailers_are_no_headers(port: int) -> None:
 
 @pytest.fixture
 def crowded_port(tmp_path: Path) -> Iterator[int]:
-    """The port of the same app with at most four connections, and a long time for a head."""
+    """The port of the same app with at most four connections, and a long time for a head, where the descriptors of a process cannot be counted."""
     (tmp_path / "app.py").write_text(APP)
-    yield from serve_app(tmp_path, "--max-connections", "4", head_seconds=60)
+    yield from serve_app(tmp_path, "--max-connections", "4", head_seconds=60, hidden="resource")
 
 
 def test_connections_are_limited(crowded_port: int) -> None:
-    """A waiting connection gives way to a new one; a request that is being answered does not, and the new one is refused."""
+    """A waiting connection gives way to a new one; a request that is being answered does not, and the new one is refused. On Windows too."""
     with contextlib.ExitStack() as stack:
 
         def connect(data: bytes) -> socket.socket:

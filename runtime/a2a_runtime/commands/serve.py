@@ -57,6 +57,7 @@ Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
 @click.option("--drain", default=10, show_default=True, type=click.IntRange(0), help="Seconds that open requests get on shutdown.")
 @click.option("--max-connections", type=click.IntRange(1), help="Open connections. [default: three quarters of the descriptors, see ulimit -n]")
+@click.option("--send-timeout", type=click.IntRange(1), help="Seconds in which a client has to read some of an answer. [default: 30]")
 @click.option(
     "--drain-delay",
     default=0,
@@ -116,6 +117,8 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
 def _build_config(app: Any, host: str, port: int, proxies: str, **options: Any) -> uvicorn.Config:  # noqa: ANN401 - any ASGI app, and options
     if (max_connections := options.pop("max_connections")) is not None:
         BoundedHttpProtocol.max_connections = max_connections
+    if (send_timeout := options.pop("send_timeout")) is not None:
+        BoundedHttpProtocol.send_timeout = send_timeout
     config = uvicorn.Config(
         app,
         host=host,

@@ -40,7 +40,7 @@ _VERSION_HEADERS = tuple(header for header, _ in _VERSION_SPELLINGS)
 _UNCOMMON_HEADERS = frozenset((_LAST_EVENT_ID, _IDEMPOTENCY_KEY, *(header for header, _ in _EXTENSION_SPELLINGS))) | HEADERS
 _CONTENT_LENGTH, _CONTENT_TYPE, _ACCEPT = b"content-length", b"content-type", b"accept"
 _MAX_LENGTH_DIGITS = 19
-_MAX_COPIED_BYTES = 65_536
+_MAX_PIECE_BYTES = 65_536
 _HOST = re.compile(rb"[A-Za-z0-9._-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?")
 
 
@@ -340,13 +340,19 @@ def send_response(
 
 
 async def send_pieces(request: HttpRequest, pieces: Sequence[bytes], media_type: bytes, headers: Iterable[Header] = (), status: int = 200) -> None:
-    """Send a response whose body is in pieces; those of a large one are not copied together."""
+    """Send a response whose body is in pieces.
+
+    A large one goes on as fast as the client reads, so that the server keeps no copy of it for a client that does not.
+    """
     size = sum(map(len, pieces))
     sent = [(b"content-type", media_type), (b"content-length", b"%d" % size), *headers]
     await request.send({"type": "http.response.start", "status": status, "headers": sent})
-    *before, last = pieces if size > _MAX_COPIED_BYTES else (b"".join(pieces),)
-    for piece in before:
-        await request.send({"type": "http.response.body", "body": piece, "more_body": True})
+    last = b"".join(pieces) if size <= _MAX_PIECE_BYTES else b""
+    if not last:
+        for piece in pieces:
+            for start in range(0, len(piece), _MAX_PIECE_BYTES):
+                part = piece[start : start + _MAX_PIECE_BYTES]
+                await request.send({"type": "http.response.body", "body": part, "more_body": True})
     await request.send({"type": "http.response.body", "body": last, "more_body": False})
 
 

@@ -1,0 +1,18 @@
+"""Descriptors that this process may have: each connection takes one, and so does each file of a store."""
+
+from __future__ import annotations
+
+try:
+    import resource
+except ImportError:  # on Windows
+
+    def count_descriptors() -> int | None:
+        """Return ``None``: there is no limit to read."""
+        return None
+
+else:
+
+    def count_descriptors() -> int | None:
+        """Return the number of descriptors that this process may have; ``None`` where there is no limit."""
+        soft_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return None if soft_limit == resource.RLIM_INFINITY else soft_limit
