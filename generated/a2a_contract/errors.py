@@ -281,8 +281,15 @@ ERRORS: Mapping[type[A2AError], ErrorRow] = MappingProxyType(
             code=-32602,
             http=400,
             grpc="INVALID_ARGUMENT",
+            reason="INVALID_PARAMS",
             dialects={
-                "mesh": ErrorRow(message="Invalid params: '{member}' is required for {method}", code=-32602, http=400, grpc="INVALID_ARGUMENT"),
+                "mesh": ErrorRow(
+                    message="Invalid params: '{member}' is required for {method}",
+                    code=-32602,
+                    http=400,
+                    grpc="INVALID_ARGUMENT",
+                    reason="INVALID_PARAMS",
+                ),
             },
         ),
         IdempotencyConflictError: ErrorRow(code=-32602, http=409, grpc="ALREADY_EXISTS"),

@@ -46,7 +46,7 @@ from a2a_runtime.client.card_resolver import CardResolver, is_http_url
 from a2a_runtime.client.connection import AgentConnection, ClientConnection
 from a2a_runtime.client.errors import InvalidResponseError
 from a2a_runtime.client.generations import add_generation
-from a2a_runtime.client.grpc import PLAIN, TLS, GrpcTransport, is_grpc_url
+from a2a_runtime.client.grpc import GrpcCapableClient, GrpcTransport, is_grpc_url
 from a2a_runtime.client.options import ClientOptions, SendOptions
 from a2a_runtime.client.stream import TaskStream
 from a2a_runtime.client.transport import HttpTransport
@@ -158,9 +158,8 @@ class A2AClient:
         http_auth = None if auth is None else build_auth(auth)
         card_auth = http_auth if isinstance(http_auth, CardAuth) else None
         calls = GrpcTransport(options.grpc_credentials, max(options.limits.response_bytes, options.limits.event_bytes))
-        mounts = {f"{scheme}://": calls for scheme in (PLAIN, TLS)}
         verify = (card_auth and card_auth.ssl_context) or True
-        http = httpx.AsyncClient(auth=http_auth, transport=transport, mounts=mounts, limits=_POOL_LIMITS, verify=verify)
+        http = GrpcCapableClient(calls, auth=http_auth, transport=transport, limits=_POOL_LIMITS, verify=verify)
         http_transport = HttpTransport(http, options, timeout)
         resolver = CardResolver(url, http_transport, options, options.headers)
         self._connection: ClientConnection = AgentConnection(http_transport, resolver, options, card_auth)

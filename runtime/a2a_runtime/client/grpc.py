@@ -22,8 +22,10 @@ import httpx
 from pydantic.alias_generators import to_snake
 from pydantic_core import to_json
 
+from a2a_contract.binding import Operation
 from a2a_contract.dialects import VERSION
-from a2a_contract.errors import ERRORS, InvalidParamsError, UnsupportedOperationError
+from a2a_contract.errors import ERRORS, InvalidParamsError, TaskNotCancelableError, UnsupportedOperationError
+from a2a_contract.operations import CANCEL_TASK
 from a2a_runtime.client.errors import InvalidResponseError, ResponseTooLargeError
 
 if TYPE_CHECKING:
@@ -40,8 +42,12 @@ PLAIN, TLS = "grpc", "grpcs"
 
 _HTTP_HEADERS = frozenset(("accept", "accept-encoding", "cache-control", "connection", "content-length", "content-type", "host", "user-agent"))
 _ERROR_PREFIX = re.compile(r"(\w+Error): (.*)", re.DOTALL)
-_STATUSES = {**{row.grpc: row.http for row in reversed([*ERRORS.values()])}, ERRORS[UnsupportedOperationError].grpc: int(HTTPStatus.NOT_IMPLEMENTED)}
-"""HTTP statuses of errors without typed details."""
+_STATUSES = {
+    **{row.grpc: row.http for row in reversed([*ERRORS.values()])},
+    ERRORS[UnsupportedOperationError].grpc: int(HTTPStatus.NOT_IMPLEMENTED),
+    ERRORS[TaskNotCancelableError].grpc: int(HTTPStatus.NOT_IMPLEMENTED),
+}
+"""HTTP statuses of errors without typed details, which come from agents of others: none means an error that only this project has."""
 _NOT_SENT = ("failed to connect", "DNS resolution", "name resolution")
 _PING_INTERVAL_MILLIS = 310_000
 """Servers of gRPC close connections that are pinged more often than each five minutes."""
@@ -51,6 +57,28 @@ def is_grpc_url(url: str) -> bool:
     """Tell whether a URL names a host for gRPC."""
     parts = urlsplit(url)
     return parts.scheme in (PLAIN, TLS) and bool(parts.hostname)
+
+
+class GrpcCapableClient(httpx.AsyncClient):
+    """A client of httpx whose requests to URLs of gRPC are calls.
+
+    A mount would be the documented way. But httpx prefers the mounts that it makes of ``NO_PROXY``, because they name a host, and then tries HTTP.
+    """
+
+    def __init__(self, calls: GrpcTransport | None, **options: Any) -> None:  # noqa: ANN401 - those of httpx
+        super().__init__(**options)
+        self._calls = calls
+
+    async def aclose(self) -> None:
+        """Close the connections and the channels."""
+        await super().aclose()
+        if self._calls is not None:
+            await self._calls.aclose()
+
+    def _transport_for_url(self, url: httpx.URL) -> httpx.AsyncBaseTransport:
+        if self._calls is not None and url.scheme in (PLAIN, TLS):
+            return self._calls
+        return super()._transport_for_url(url)
 
 
 class GrpcTransport(httpx.AsyncBaseTransport):
@@ -77,7 +105,7 @@ class GrpcTransport(httpx.AsyncBaseTransport):
         try:
             result = await channel.unary_unary(method.path, None, None)(data, metadata=metadata, timeout=seconds)
         except AioRpcError as error:
-            return _to_response(error, url)
+            return _to_response(error, method.binding.operation, url)
         return httpx.Response(HTTPStatus.OK, content=_read(method.response, result), headers={"content-type": "application/json"})
 
     async def aclose(self) -> None:
@@ -125,7 +153,7 @@ async def _open_stream(channel: Channel, method: Method, data: bytes, metadata: 
         is_open = bool(await read(call.initial_metadata()))
         first = None if is_open else await read(call.read())
     except AioRpcError as error:
-        return _to_response(error, method.path)
+        return _to_response(error, method.binding.operation, method.path)
     except BaseException:
         call.cancel()
         raise
@@ -138,7 +166,7 @@ async def _open_stream(channel: Channel, method: Method, data: bytes, metadata: 
                     yield _encode_event(method.response, message)
                 message = await read(call.read())
         except AioRpcError as error:
-            response = _to_response(error, method.path)
+            response = _to_response(error, method.binding.operation, method.path)
             yield b"event: error\ndata: %b\n\n" % response.content
         finally:
             call.cancel()
@@ -197,7 +225,7 @@ def _read(codec: Codec, message: bytes) -> bytes:
         raise InvalidResponseError(f"{codec.name}: cannot be read ({error})") from error
 
 
-def _to_response(error: AioRpcError, url: str) -> httpx.Response:
+def _to_response(error: AioRpcError, operation: Operation, url: str) -> httpx.Response:
     """Build the response of an error of the agent; raise an error of the connection as one of httpx."""
     from a2a_runtime.protobuf import STATUS_TRAILER, decode_details  # noqa: PLC0415 - for this binding only
 
@@ -210,10 +238,18 @@ def _to_response(error: AioRpcError, url: str) -> httpx.Response:
         details, text = [*details, {"reason": to_snake(prefixed[1]).upper()}], prefixed[2]
     if not details:
         _raise_connection_error(name, text, url)
-    status = _STATUSES.get(name, int(HTTPStatus.INTERNAL_SERVER_ERROR))
+    status = _select_status(name, operation)
     headers = {key: value for key, value in trailers.items() if isinstance(value, str)}
     body = to_json({"error": {"code": status, "status": name, "message": text, "details": details}})
     return httpx.Response(status, content=body, headers={**headers, "content-type": "application/json"})
+
+
+def _select_status(name: str, operation: Operation) -> int:
+    """Select the HTTP status of an error: it depends on the operation what a task does not allow."""
+    row = ERRORS[TaskNotCancelableError]
+    if name == row.grpc and operation is CANCEL_TASK:
+        return row.http
+    return _STATUSES.get(name, int(HTTPStatus.INTERNAL_SERVER_ERROR))
 
 
 def _raise_connection_error(name: str, text: str, url: str) -> None:

@@ -52,7 +52,11 @@ def check_generation(stored: StoredTask, generation: int | None) -> None:
     if generation not in {None, stored.last_seq}:
         raise TaskGenerationMismatchError(
             f"The task is at generation {stored.last_seq}, not {generation}; read it, and send the message again if it still applies",
-            details={"task_id": stored.wire_id, "generation": str(stored.last_seq)},
+            details={
+                "task_id": stored.wire_id,
+                "expected_generation": str(generation),
+                "current_generation": str(stored.last_seq),
+            },
         )
 
 

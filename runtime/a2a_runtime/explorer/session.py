@@ -25,7 +25,7 @@ from a2a_runtime.client.auth import CardAuth, build_auth
 from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
 from a2a_runtime.client.connection import AgentConnection
 from a2a_runtime.client.errors import InvalidCardError, NoInterfaceError
-from a2a_runtime.client.grpc import PLAIN, TLS, GrpcTransport
+from a2a_runtime.client.grpc import GrpcCapableClient, GrpcTransport
 from a2a_runtime.client.options import ClientOptions, Pin, RetryPolicy
 from a2a_runtime.client.protocols import Interface, interface_from_pin, list_usable
 from a2a_runtime.client.transport import ClientResponse, HttpTransport
@@ -80,10 +80,10 @@ class AgentSession:
         self._card_auth = auth if isinstance(auth, CardAuth) else None
         self._options = replace(agent.options, retry_policy=_ONE_ATTEMPT)
         calls = GrpcTransport(agent.options.grpc_credentials, agent.options.limits.response_bytes)
-        self._http = httpx.AsyncClient(
+        self._http = GrpcCapableClient(
+            None if agent.transport else calls,
             auth=auth,
             transport=agent.transport,
-            mounts=None if agent.transport else {f"{scheme}://": calls for scheme in (PLAIN, TLS)},
             headers={"accept-encoding": "identity"},  # bodies are shown as they come
             event_hooks=recorder.hooks,
             verify=(self._card_auth and self._card_auth.ssl_context) or (_load_ssl_context() if agent.transport is None else True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
+import grpc
 import pytest
 from integration.grpc_overlay import find_free_address
 from integration.outcome_agent import BlockingHandler, build_test_agent, serve_on_socket
@@ -169,6 +170,40 @@ async def test_an_agent_that_is_not_there_is_a_connect_error() -> None:
     async with A2AClient(f"grpc://{address}", options=ClientOptions(interface_url=f"grpc://{address}", retry_policy=ONCE), timeout=5) as client:
         with pytest.raises(ConnectError, match="failed to connect"):
             await client.get("x")
+
+
+@pytest.mark.parametrize("proxies", [{}, {"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9"}], ids=["none", "some"])
+@pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])
+async def test_no_proxy_for_the_host(address: str, monkeypatch: pytest.MonkeyPatch, name: str, proxies: dict[str, str]) -> None:
+    """A host that needs no proxy is called over gRPC, as any other."""
+    for variable, value in {**proxies, name: "localhost,127.0.0.1"}.items():
+        monkeypatch.setenv(variable, value)
+    async with A2AClient(f"grpc://{address}", options=ClientOptions(retry_policy=ONCE)) as client:
+        assert isinstance(await client.send("x"), Task)
+        assert [each async for each in client.stream("x")]
+
+
+@pytest.mark.parametrize(
+    ("operation", "error"), [("CancelTask", TaskNotCancelableError), ("GetTask", UnsupportedOperationError)], ids=["cancel", "get"]
+)
+async def test_a_failed_precondition_without_details(operation: str, error: type[A2AError]) -> None:
+    """Agents of others send a bare status: it is about the state of the task, and not about chains of calls."""
+    handler = grpc.unary_unary_rpc_method_handler(_refuse_by_state)
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("lf.a2a.v1.A2AService", {operation: handler})])
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with A2AClient(f"grpc://127.0.0.1:{port}", options=ClientOptions(retry_policy=ONCE)) as client:
+            with pytest.raises(A2AError) as caught:
+                await (client.cancel("x") if operation == "CancelTask" else client.get("x"))
+    finally:
+        await server.stop(None)
+    assert type(caught.value) is error
+
+
+async def _refuse_by_state(_request: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
+    await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "The task has ended")
 
 
 async def test_credentials_are_metadata() -> None:

@@ -56,9 +56,10 @@ def test_an_error_of_1_0_carries_its_reason() -> None:
 
 
 def test_field_errors_are_listed() -> None:
-    """Each field error is a field violation, up to a limit."""
+    """Each field error is a field violation, after the reason and up to a limit."""
     error = InvalidParamsError(fields=tuple((f"parts[{number}]", "wrong") for number in range(5000)))
-    (found,) = json.loads(render_error(error, "v1_0", ProtocolBinding.HTTP).body)["error"]["details"]
+    info, found = json.loads(render_error(error, "v1_0", ProtocolBinding.HTTP).body)["error"]["details"]
+    assert info["reason"] == "INVALID_PARAMS"
     assert found["@type"] == "type.googleapis.com/google.rpc.BadRequest"
     assert found["fieldViolations"][0] == {"field": "parts[0]", "description": "wrong"}
     assert len(found["fieldViolations"]) == 100
