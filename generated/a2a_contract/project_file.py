@@ -49,6 +49,10 @@ class GrpcTable(ConfigTable):
     """File with the key of the certificate; in the same file when missing."""
     client_authorities: str | None = None
     """File with the authorities of client certificates, which every client then needs."""
+    on_card: bool = True
+    """List the port on the card; some clients refuse a card with an interface on another port."""
+    url_on_card: bool = False
+    """List the port for clients of 0.3 as http://host:port or https://host:port; libraries of 0.3 take host:port."""
     health: bool = True
     """Serve grpc.health.v1.Health."""
     reflection: bool = False
@@ -167,6 +171,8 @@ class AgentTable(ConfigTable):
     provider: ProviderTable | None = None
     router: str | None = None
     """The Python function that selects the skill of a message that names none, as module:function."""
+    allow_cycles: bool = False
+    """Take messages of agents that this agent has called itself, directly or through others; A2A_MAX_CHAIN_DEPTH ends the cycle."""
     documentation_url: WebAddress | None = None
     icon_url: WebAddress | None = None
     input_modes: MediaTypes | None = None
@@ -301,7 +307,7 @@ class SurfaceTable(ConfigTable):
     v0_3_form: Literal["protojson", "kind"] = "protojson"
     """Form of 0.3 over HTTP+JSON for requests without a body: protojson as the official SDKs, or kind as the specification."""
     double_base64: bool = False
-    """Read and write the bytes of files of 0.3 over HTTP+JSON as a2a-sdk 0.3 does for Python, which encodes them twice."""
+    """Read and write the bytes of files of 0.3 over HTTP+JSON and gRPC as a2a-sdk for Python does, which encodes them twice."""
     srs_forms: bool = False
     """Read requests of 0.3 over JSON-RPC also in the forms of the apcore SRS, and answer those in its forms."""
     profile: Literal["1.0.0", "1.0.1"] = "1.0.0"

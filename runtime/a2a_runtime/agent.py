@@ -179,6 +179,8 @@ class Agent:
     icon_url: str | None = None
     sources: Sequence[SkillSource] = ()
     """Sources of further skills; they are opened in the lifespan of the app, and until then the agent is unavailable."""
+    allow_cycles: bool = False
+    """Take messages of agents that this agent has called itself, directly or through others; ``A2A_MAX_CHAIN_DEPTH`` ends the cycle."""
     selection_error: Callable[[str | None], A2AError] | None = None
     """Builds the error of a message that names an unknown skill, or none (``None``): even an only skill has to be named then."""
     _skills: dict[str, SkillDefinition] = field(default_factory=dict[str, SkillDefinition], init=False, repr=False)

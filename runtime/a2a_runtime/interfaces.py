@@ -40,6 +40,10 @@ class GrpcOptions:
     public_address: str = ""
     """``host:port`` on the card, with ``https://`` before it if a proxy ends TLS; by default, ``address`` with the host of the agent's URL if it is
     bound to all hosts."""
+    on_card: bool = True
+    """List the port on the card. Some clients refuse a card with an interface on another port."""
+    url_on_card: bool = False
+    """List the port for clients of 0.3 as a URL, whose scheme tells whether it uses TLS. Libraries of 0.3 take ``host:port`` only."""
     certificate: Path | None = None
     """File with the certificate of the server and its chain, for TLS."""
     private_key: Path | None = None
@@ -88,7 +92,7 @@ class GrpcOptions:
         return cls(options) if isinstance(options, str) else options
 
     def card_address(self, url: str) -> str:
-        """Return the address as clients of 1.0 pass it to their library: without a scheme."""
+        """Return the address as clients pass it to their library: without a scheme."""
         if match := _PUBLIC_ADDRESS.fullmatch(self.public_address):
             return match["address"]
         host, _, port = self.address.rpartition(":")
@@ -96,7 +100,9 @@ class GrpcOptions:
         return self.address if known is None else f"[{known}]:{port}" if ":" in known else f"{known}:{port}"
 
     def card_url(self, url: str) -> str:
-        """Return the address as clients of 0.3 read it: as a URL whose scheme tells whether it uses TLS."""
+        """Return the address for clients of 0.3; with ``url_on_card`` as a URL."""
+        if not self.url_on_card:
+            return self.card_address(url)
         match = _PUBLIC_ADDRESS.fullmatch(self.public_address)
         scheme = match["scheme"] if match and match["scheme"] else "http" if self.certificate is None else "https"
         address = self.card_address(url)

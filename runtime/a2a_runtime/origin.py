@@ -171,12 +171,12 @@ class Origin:
             self._made_id = secrets.token_hex(16)
         return self._made_id
 
-    def check_chain(self, max_depth: int) -> None:
-        """Refuse a message that closes a cycle of agents, or comes at the end of too long a chain."""
+    def check_chain(self, max_depth: int, *, allow_cycles: bool = False) -> None:
+        """Refuse a message that closes a cycle of agents, unless it may, or comes at the end of too long a chain."""
         if self.problem is not None:
             raise InvalidParamsError(fields=(self.problem,))
         chain = " > ".join((*self.agents, self.agent))
-        if self.agent in self.agents:
+        if self.agent in self.agents and not allow_cycles:
             raise CallChainError(f"Call chain: {self.agent} is in it already ({chain}); call another agent, or answer without one")
         if self.depth >= max_depth:
             raise CallChainError(f"Call chain: {self.depth + 1} agents call each other ({chain}), and this one allows {max_depth}; call fewer")

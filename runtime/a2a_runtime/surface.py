@@ -170,7 +170,8 @@ class Surface:
     default_v0_3_form: str = V0_3_PROTO.name
     """Form of 0.3 for HTTP+JSON requests without a body to tell it by: that of the official SDK, or the documented one."""
     double_base64: bool = False
-    """Read and write the bytes of files of 0.3 over HTTP+JSON as a2a-sdk 0.3 for Python, which encodes them twice; no request shows who sent it."""
+    """Read and write the bytes of files of 0.3 over HTTP+JSON and gRPC as a2a-sdk for Python, which encodes them twice; no request shows who sent
+    it."""
     srs_forms: bool = False
     """Read requests over JSON-RPC also in the forms of the apcore SRS, and answer those in its forms; see ``schema/srs_forms.json``."""
     profile: str | None = None

@@ -11,8 +11,9 @@ from integration.grpc_overlay import call_unary
 from integration.outcome_agent import build_test_agent, build_test_app
 from litestar.testing import TestClient
 
-from a2a_contract.operations import OPERATIONS, SEND_MESSAGE
-from a2a_contract.v1_0 import TaskState
+from a2a_contract.binding import Operation
+from a2a_contract.operations import GET_TASK, OPERATIONS, SEND_MESSAGE
+from a2a_contract.v1_0 import GetTaskRequest, TaskState
 from a2a_runtime.surface import Surface
 
 CARD = "/.well-known/agent-card.json"
@@ -84,6 +85,17 @@ def test_v1_0_3_6_2_the_version_decides_how_a_request_is_read(agent_place: httpx
     assert new["error"]["code"] == -32601
     current = {**call, "method": "SendMessage", "params": {"message": MESSAGE}}
     assert set(agent_place.post("/", json=current, headers={**ADA, "A2A-Version": "1.0"}).json()["result"]) == {"task"}
+
+
+@pytest.mark.requirement("1.0", "3.6.2a", "3.6.2b")
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("operation", [SEND_MESSAGE, GET_TASK], ids=lambda each: each.name)
+def test_v1_0_3_6_2_a_method_of_1_0_is_not_that_of_0_3(client_1_0: AgentClient, operation: Operation) -> None:
+    """A client that names 0.3 would misread the result, so it gets an error with the version of the method."""
+    request = build_send_request("x") if operation is SEND_MESSAGE else GetTaskRequest(id="x")
+    response = client_1_0.with_headers(a2a_version="0.3").call_raw(operation, request)
+    assert_error(response, client_1_0.dialect_binding, "VersionNotSupportedError")
+    assert "1.0" in response.text
 
 
 @pytest.mark.requirement("1.0", "3.6.2c")

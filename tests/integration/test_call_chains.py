@@ -351,6 +351,34 @@ async def test_agents_of_one_process_are_a_chain_too() -> None:
         assert "first is in it already (first > second > first)" in str(task)
 
 
+async def test_a_cycle_may_be_allowed() -> None:
+    """For an agent that says so; then the number of agents ends it, with the names."""
+    runs = list[str]()
+    again = Agent("again", allow_cycles=True)
+    app = None
+
+    @again.skill("again")
+    async def call_itself(ctx: TaskContext) -> str:
+        assert app is not None
+        runs.append(ctx.text)
+        if ctx.text == "0":
+            return "done"
+        try:
+            result = await connect(app, Caller("ada"), "/").send(str(int(ctx.text) - 1))
+        except CallChainError as error:
+            ctx.fail(str(error))
+        assert isinstance(result, Task)
+        return read_text(result)
+
+    app = create_app(again, settings=replace(FAST_SETTINGS, max_chain_depth=4))
+    async with app.lifespan():
+        for text, outcome in (("3", "done"), ("9", "5 agents call each other")):
+            task = await connect(app, Caller("ada"), "/").send(text)
+            assert isinstance(task, Task)
+            assert outcome in read_text(task)
+    assert runs == ["3", "2", "1", "0", "9", "8", "7", "6"]
+
+
 async def test_agents_with_urls_may_have_the_same_name() -> None:
     """The URL tells two agents of one name apart."""
     agents = [Agent("assistant", url=f"https://{host}.example") for host in ("one", "two")]

@@ -161,7 +161,10 @@ def test_a_message_is_refused_if_the_task_has_changed(client: DialectClient) -> 
     else:
         assert (error["status"], error["code"]) == ("ABORTED", 409)
     info = next(each for each in error.get("data", error.get("details")) if each.get("reason"))
-    assert (info["reason"], info["metadata"]) == ("TASK_GENERATION_MISMATCH", {"taskId": question.id, "expectedGeneration": "1", "currentGeneration": "2"})
+    assert (info["reason"], info["metadata"]) == (
+        "TASK_GENERATION_MISMATCH",
+        {"taskId": question.id, "expectedGeneration": "1", "currentGeneration": "2"},
+    )
     answered = client.call(SEND_MESSAGE, build_numbered("Ada", question, if_generation_match=2))
     assert answered.task.generation == 5  # type: ignore[union-attr]  # a response with a task
 

@@ -178,6 +178,8 @@ def _of_the_wheel(*extras: str) -> tuple[str, ...]:
     return tuple(each for each in found if not each.startswith(own))
 
 
+_GRPC_ON_NODE = ("@bufbuild/protobuf@2.17.0", "@grpc/grpc-js@1.14.7")
+
 ENVIRONMENTS = {
     "a2a-sdk-1.3.0": (f"{_SDK}==1.3.0", "fastapi", "uvicorn"),
     "a2a-sdk-0.3.26": (f"{_SDK}==0.3.26", "fastapi", "uvicorn"),
@@ -210,8 +212,8 @@ ENVIRONMENTS = {
     "mesh-registry-3.7.1": ("@mcpmesh/cli-linux-x64@3.7.1",),
     # A server of tools that shows every member of MCP.
     "mcp-everything-2026.8.31": ("@modelcontextprotocol/server-everything@2026.8.31",),
-    "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1"),
-    "a2a-js-0.3.14": ("@a2a-js/sdk@0.3.14", "express@5.2.1"),
+    "a2a-js-1.3.0": ("@a2a-js/sdk@1.3.0", "express@5.2.1", *_GRPC_ON_NODE),
+    "a2a-js-0.3.14": ("@a2a-js/sdk@0.3.14", "express@5.2.1", *_GRPC_ON_NODE),
     "browser-153.0.0": (
         "@sparticuz/chromium@153.0.0#sha512-jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA==",
         "dejavu-fonts-ttf@2.37.3#sha512-f1hd7jJbeQa1VWcw+K2KrTXS50zTMaHpVC4XIKJpNcDeYR5ajMtj/iLlQDYNvLOKamUB3ARVVCf79lNwNVztSQ==",

@@ -1,10 +1,12 @@
-"""Runs in the environment of a2a-sdk 1.x: an agent made with it, over JSON-RPC at ``/rpc``, HTTP+JSON below ``/rest``, and gRPC.
+"""Runs in the environment of a2a-sdk 1.x: an agent made with it, over JSON-RPC at ``/rpc``, HTTP+JSON below ``/rest``, and gRPC (there 0.3, too).
 
 Nothing of this project is importable here. What the agent does, the first word of a message says; README.md has the list.
 """
 
 import asyncio
 
+from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
+from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
 from a2a.helpers.proto_helpers import new_task_from_user_message, new_text_message
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
@@ -53,6 +55,12 @@ class Peer(AgentExecutor):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
+def add_services(handler: DefaultRequestHandler, server) -> None:  # noqa: ANN001 - of grpcio
+    """Serve 1.0 and 0.3 on one port."""
+    add_A2AServiceServicer_to_server(GrpcHandler(handler), server)
+    a2a_v0_3_pb2_grpc.add_A2AServiceServicer_to_server(CompatGrpcHandler(handler), server)
+
+
 def app(url: str) -> Starlette:
     """Make the agent."""
     address = find_free_address()
@@ -82,7 +90,7 @@ def app(url: str) -> Starlette:
             *create_jsonrpc_routes(handler, "/rpc"),
             *create_rest_routes(handler, path_prefix="/rest"),
         ],
-        lifespan=serve_grpc(address, add_A2AServiceServicer_to_server, GrpcHandler(handler)),
+        lifespan=serve_grpc(address, add_services, handler),
     )
 
 

@@ -81,7 +81,7 @@ def _build_interfaces(surface: Surface, url: str, reader: Dialect) -> Iterator[A
             yield AgentInterface(url=url, protocol_binding=TransportProtocol.JSONRPC.value, protocol_version=version)
         if dialect.http_prefixes and dialect.form_of is None and url:
             yield AgentInterface(url=url, protocol_binding=TransportProtocol.HTTP_JSON.value, protocol_version=version)
-        if surface.grpc is not None and has_grpc(dialect.name):
+        if surface.grpc is not None and surface.grpc.on_card and has_grpc(dialect.name):
             address = surface.grpc.card_url(url) if reader.name == V0_3.name else surface.grpc.card_address(url)
             yield AgentInterface(url=address, protocol_binding=TransportProtocol.GRPC.value, protocol_version=version)
     if reader.version is not None:

@@ -1,6 +1,6 @@
 """Client for agents of A2A 1.0 and 0.3, over JSON-RPC or HTTP+JSON, in one canonical model. It does not import Litestar.
 
-client ──► connection ──► protocols (encoding, choice of the interface) ──► transport (HTTP, limits, retries)
+client ──► connection ──► interface (choice) ──► protocols (encoding) ──► transport (HTTP, limits, retries) ──► grpc (calls)
              │
              ├──► card_resolver (discovery, cache) ──► signatures (verification)
              ├──► stream (resumable events) ──► sse (parser)

@@ -28,8 +28,9 @@ from a2a_runtime.client.auth import CardAuth
 from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_origin
 from a2a_runtime.client.errors import ConnectError, InvalidResponseError, MissingCredentialsError, UnexpectedStatusError, UntrustedOriginError
 from a2a_runtime.client.generations import check_generations, has_generations
+from a2a_runtime.client.interface import choose_interfaces, interface_from_pin
 from a2a_runtime.client.options import ClientOptions
-from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol, choose_interfaces, interface_from_pin
+from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol
 from a2a_runtime.client.spans import activate, trace_connection, trace_request
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
 from a2a_runtime.client.transport import HttpTransport, RetrySafety, get_retry_safety, is_retryable_error

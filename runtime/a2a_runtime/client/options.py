@@ -84,7 +84,7 @@ class ClientOptions:
     card_verifier: VerifiesCards | None = None
     """Verifies cards, e.g. ``client.signatures.CardVerifier``, instead of ``card_keys``; ``None`` skips verification if there are no keys either."""
     double_base64: bool = False
-    """Write and read the bytes of files of 0.3 over HTTP+JSON as agents of a2a-sdk 0.3 for Python, which encode them twice."""
+    """Write and read the bytes of files of 0.3 over HTTP+JSON and gRPC as agents of a2a-sdk for Python, which encode them twice."""
     read_timeout: float = 30.0
     """Time for the complete response to everything but a message: the card, get, list, cancel and push configurations."""
     grpc_credentials: ChannelCredentials | None = None

@@ -1,19 +1,14 @@
-"""Choice of an interface from a card, and its protocol: JSON-RPC, REST or gRPC encoding of operations.
-
-The first interface of the card that the client supports wins; the others are tried in their order if nothing answers there. 0.3 over HTTP+JSON
-has two forms, of which the official SDK and most agents use ProtoJSON. A pin excludes everything it does not name.
+"""Protocol of an interface: JSON-RPC, REST or gRPC encoding of operations.
 
 Differences between dialects are data of their bindings. This module adds the envelope, the URL and the shape of errors.
 """
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from http import HTTPStatus
-from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -21,133 +16,20 @@ from pydantic_core import from_json, to_json
 
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation
-from a2a_contract.dialects import CANONICAL, DIALECTS, V0_3_PROTO, Dialect
+from a2a_contract.dialects import DIALECTS
 from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.field_paths import field_paths
 from a2a_contract.http import PathBuilder, RequestTarget
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.jsonrpc import ErrorObject, JsonRpcResponseParser, serialize_call
 from a2a_contract.methods import METHODS
-from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, SEND_MESSAGE
+from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.paths import PATHS
 from a2a_contract.protobuf_values import Method
-from a2a_contract.v0_3 import TransportProtocol
-from a2a_contract.v1_0 import AgentCard, AgentInterface
-from a2a_runtime.client.errors import InvalidResponseError, NoInterfaceError, error_from_http, error_from_jsonrpc
-from a2a_runtime.client.grpc import PLAIN, TLS
-from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, Pin
-from a2a_runtime.double_base64 import decode_once, encode_twice
-from a2a_runtime.interfaces import MISSING_EXTRA, is_grpc_installed
-
-_HTTPS, _HTTP = "https", "http"
-_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
-_PORT = re.compile(r":[0-9]+$")
-
-
-@dataclass(frozen=True, slots=True)
-class Interface:
-    """A URL with its dialect and transport."""
-
-    url: str
-    dialect: Dialect
-    transport: TransportProtocol
-    tenant: str | None = None
-
-
-def interface_from_pin(url: str, pin: Pin) -> Interface:
-    """Build the interface at a known URL."""
-    dialect = DIALECTS.get(pin.dialect) or _find_by_version(pin) if pin.dialect else CANONICAL
-    transport = pin.transport or (GRPC if urlsplit(url).scheme in (PLAIN, TLS) else JSONRPC if dialect.jsonrpc else HTTP_JSON)
-    if transport == GRPC:
-        if not is_grpc_installed():
-            raise NoInterfaceError(f"{url}: {MISSING_EXTRA}")
-        url = _to_grpc_url(url, "") or url
-    if not _is_supported(dialect, transport):
-        raise NoInterfaceError(f"{dialect.title}: not available over {transport.value}; pin another dialect or transport")
-    return Interface(url, dialect, transport)
-
-
-def _find_by_version(pin: Pin) -> Dialect:
-    """Find the dialect of a version, over HTTP+JSON in its likeliest form; raise for an unknown one."""
-    found = [each for each in DIALECTS.values() if pin.dialect in (each.version, each.spelling)]
-    if not found:
-        known = ", ".join(dict.fromkeys(each.spelling for each in DIALECTS.values()))
-        raise NoInterfaceError(f"Pin: unknown dialect {pin.dialect!r}; use one of {known}")
-    return found[-1] if pin.transport == HTTP_JSON else found[0]
-
-
-def choose_interfaces(card: AgentCard, card_dialect: Dialect, card_url: str, pin: Pin) -> tuple[Interface, ...]:
-    """Choose the interfaces of a card that may be used, in the order of the card; each URL and transport once, in the likeliest form."""
-    usable = [interface for listed in card.supported_interfaces for interface in list_usable(listed, card_dialect, card_url)]
-    candidates = [each for each in usable if _is_pinned(each.dialect, pin) and pin.transport in (None, each.transport)]
-    if not candidates:
-        raise NoInterfaceError(_describe_mismatch(card, pin))
-    distinct: dict[tuple[str, str, str | None], Interface] = {}
-    for each in candidates:
-        distinct.setdefault((each.url, each.transport.value, each.dialect.version), each)
-    return tuple(distinct.values())
-
-
-def _is_pinned(dialect: Dialect, pin: Pin) -> bool:
-    return pin.dialect in (None, dialect.name, dialect.version, dialect.spelling)
-
-
-def list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) -> Iterator[Interface]:
-    """List the ways to use an interface; none if it leads from https to http."""
-    binding = listed.protocol_binding.upper()
-    url = _to_grpc_url(listed.url, card_url) if binding == GRPC else _join_url(card_url, listed.url)
-    scheme = urlsplit(url).scheme
-    if scheme not in (_HTTPS, _HTTP, TLS, PLAIN) or (scheme in (_HTTP, PLAIN) and urlsplit(card_url).scheme == _HTTPS):
-        return
-    version = ".".join(listed.protocol_version.strip().split(".")[:2])
-    dialects = [each for each in DIALECTS.values() if each.version and each.version == version]
-    for dialect in sorted(dialects, key=lambda each: each.form_of is None) or ([card_dialect] if card_dialect is not CANONICAL else []):
-        transport = TransportProtocol(binding)
-        if _is_supported(dialect, transport):
-            yield Interface(url, dialect, transport, listed.tenant or None)
-
-
-def _join_url(card_url: str, address: str) -> str:
-    """Resolve an address against the URL of the card; empty for what is no address."""
-    try:
-        return urljoin(card_url, address)
-    except ValueError:
-        return ""
-
-
-def _to_grpc_url(address: str, card_url: str) -> str:
-    """Build the URL of a gRPC address; without a scheme it uses TLS if the card does. Empty for what is no address of a host."""
-    scheme, separator, rest = address.partition("://")
-    if not separator:
-        scheme, rest = urlsplit(card_url).scheme or _HTTP, address
-    if scheme not in (_HTTPS, TLS, _HTTP, PLAIN) or not _HOST.fullmatch(rest):
-        return ""
-    is_tls = scheme in (_HTTPS, TLS)
-    host = rest.rstrip("/")
-    return f"{TLS if is_tls else PLAIN}://{host if _PORT.search(host) else f'{host}:{443 if is_tls else 80}'}"
-
-
-def _is_supported(dialect: Dialect, transport: TransportProtocol) -> bool:
-    if transport == GRPC:
-        call = SEND_MESSAGE.calls.get(dialect.name)
-        return call is not None and call.grpc is not None and is_grpc_installed()
-    if transport == JSONRPC:
-        return dialect.jsonrpc
-    return transport == HTTP_JSON and _get_base_dialect(dialect).name in PATHS
-
-
-def _get_base_dialect(dialect: Dialect) -> Dialect:
-    return DIALECTS[dialect.home]
-
-
-def _describe_mismatch(card: AgentCard, pin: Pin) -> str:
-    listed = ", ".join(f"{each.protocol_version or '?'} over {each.protocol_binding} at {each.url}" for each in card.supported_interfaces)
-    pinned = ", ".join(filter(None, (pin.dialect, pin.transport and pin.transport.value)))
-    reason = f"the client is pinned to {pinned}" if pinned else "this client supports none of them"
-    if any(each.protocol_binding.upper() == GRPC for each in card.supported_interfaces) and not is_grpc_installed():
-        reason += f"; for {GRPC.value}, {MISSING_EXTRA}"
-    return f"The agent offers {listed or 'no interface'}, and {reason}"
-
+from a2a_runtime.client.errors import InvalidResponseError, error_from_http, error_from_jsonrpc
+from a2a_runtime.client.interface import Interface
+from a2a_runtime.client.options import GRPC, JSONRPC
+from a2a_runtime.double_base64 import decode_once, encode_twice, has_double_base64
 
 _EXCERPT_BYTES = 200
 _MAX_FIELDS = 3
@@ -314,17 +196,6 @@ class RestProtocol(ClientProtocol):
         return self._path_builders[name].find_binding(operation)
 
 
-class DoubleBase64Protocol(RestProtocol):
-    """HTTP+JSON with agents that encode the bytes of files twice."""
-
-    def decode(self, operation: Operation, body: bytes) -> WireModel | None:
-        """Decode a response whose files are encoded twice."""
-        return super().decode(operation, decode_once(body))
-
-    def _address(self, target: RequestTarget) -> OutgoingRequest:
-        return super()._address(target if target.body is None else target._replace(body=encode_twice(target.body)))
-
-
 class GrpcProtocol(ClientProtocol):
     """gRPC: a path for each method; ``client.grpc`` turns the JSON of the dialect into messages."""
 
@@ -360,13 +231,53 @@ class GrpcProtocol(ClientProtocol):
         return protobuf.METHODS if dialect.extends is None else protobuf.EXTENDED_METHODS[dialect.version or ""]
 
 
+class DoubleBase64Protocol(ClientProtocol):
+    """Another protocol, with agents that encode the bytes of files twice."""
+
+    def __init__(self, inner: ClientProtocol) -> None:
+        super().__init__(inner.interface)
+        self._inner = inner
+
+    def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
+        """Encode a request, and its files twice."""
+        return _encode_files_twice(self._inner.encode(operation, request))
+
+    def encode_differently(self, operation: Operation, request: WireModel) -> OutgoingRequest | None:
+        """Encode a request in the other form, and its files twice."""
+        other = self._inner.encode_differently(operation, request)
+        return None if other is None else _encode_files_twice(other)
+
+    def decode(self, operation: Operation, body: bytes) -> WireModel | None:
+        """Decode a response whose files are encoded twice."""
+        return self._inner.decode(operation, decode_once(body))
+
+    def extract_result(self, body: bytes) -> bytes:
+        """Strip the envelope of a response."""
+        return self._inner.extract_result(body)
+
+    def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
+        """Build the exception of an error response."""
+        return self._inner.to_error(operation, status, body, has_task=has_task)
+
+    def find_binding(self, operation: Operation) -> AnyBinding | None:
+        """Find the binding of an operation."""
+        return self._inner.find_binding(operation)
+
+
+def _encode_files_twice(request: OutgoingRequest) -> OutgoingRequest:
+    return request if request.body is None else replace(request, body=encode_twice(request.body))
+
+
 def build_protocol(interface: Interface, *, double_base64: bool = False) -> ClientProtocol:
     """Build the protocol of an interface."""
     if interface.transport == GRPC:
-        return GrpcProtocol(interface)
-    if interface.transport == JSONRPC:
-        return JsonRpcProtocol(interface)
-    return DoubleBase64Protocol(interface) if double_base64 and interface.dialect is V0_3_PROTO else RestProtocol(interface)
+        protocol: ClientProtocol = GrpcProtocol(interface)
+    elif interface.transport == JSONRPC:
+        protocol = JsonRpcProtocol(interface)
+    else:
+        protocol = RestProtocol(interface)
+    is_doubled = double_base64 and has_double_base64(interface.dialect.name)
+    return DoubleBase64Protocol(protocol) if is_doubled else protocol
 
 
 def _has_kind(value: Mapping[str, object]) -> bool:

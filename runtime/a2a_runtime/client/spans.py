@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from a2a_contract.binding import Operation
-from a2a_runtime.client.protocols import Interface
+from a2a_runtime.client.interface import Interface
 
 if TYPE_CHECKING:
     from a2a_runtime.tracing import ClientSpan

@@ -26,8 +26,8 @@ from a2a_runtime.client.card_resolver import CardResolver, ResolvedCard, to_orig
 from a2a_runtime.client.connection import AgentConnection
 from a2a_runtime.client.errors import InvalidCardError, NoInterfaceError
 from a2a_runtime.client.grpc import GrpcCapableClient, GrpcTransport
+from a2a_runtime.client.interface import Interface, interface_from_pin, list_usable
 from a2a_runtime.client.options import ClientOptions, Pin, RetryPolicy
-from a2a_runtime.client.protocols import Interface, interface_from_pin, list_usable
 from a2a_runtime.client.transport import ClientResponse, HttpTransport
 from a2a_runtime.explorer.directory import ExploredAgent
 from a2a_runtime.explorer.visitor import VisitorCredentials

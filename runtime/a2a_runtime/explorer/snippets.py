@@ -22,8 +22,9 @@ from a2a_contract.operations import OPERATIONS
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import SendMessageRequest
 from a2a_runtime.client.errors import InvalidCardError, NoInterfaceError
+from a2a_runtime.client.interface import Interface, interface_from_pin
 from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC, Pin
-from a2a_runtime.client.protocols import Interface, OutgoingRequest, build_protocol, interface_from_pin
+from a2a_runtime.client.protocols import OutgoingRequest, build_protocol
 from a2a_runtime.explorer.operations import parse_request
 from a2a_runtime.explorer.session import AgentSession, CardReading
 from a2a_runtime.explorer.snippets_code import CodeRequest, Placeholders, build_command, build_python, build_typed

@@ -31,8 +31,8 @@ from a2a_contract.v1_0 import (
     SendMessageRequest,
     SubscribeToTaskRequest,
 )
+from a2a_runtime.client.interface import Interface
 from a2a_runtime.client.options import GRPC, HTTP_JSON, JSONRPC
-from a2a_runtime.client.protocols import Interface
 from a2a_runtime.explorer.directory import ExploredAgent
 from a2a_runtime.explorer.security import API_KEY, BASIC, describe_scheme
 from a2a_runtime.explorer.visitor import VisitorCredentials

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from a2a_contract.base import Encoded, WireModel
 from a2a_contract.errors import InvalidAgentResponseError, InvalidParamsError, MethodNotFoundError, ParseError, UnavailableError
 from a2a_contract.protobuf import METHODS, find_method
 from a2a_contract.protobuf_values import Method, UnreadableError, UnwritableError, write_message
+from a2a_runtime.double_base64 import decode_once, encode_files_twice, has_double_base64
 from a2a_runtime.grpc.request import CallRequest
 from a2a_runtime.http.asgi import HttpRequest
 from a2a_runtime.http.dispatcher import Dispatcher, Invocation, list_extension_headers
@@ -47,7 +49,8 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         self._streams: set[CallRequest] = set()
         self._has_certificates = dispatcher.surface.grpc is not None and dispatcher.surface.grpc.client_authorities is not None
         self._dialects = frozenset(each.name for each in dispatcher.supported_dialects.dialects)
-        methods = {path: each for path, each in METHODS.items() if each.binding.dialect in self._dialects}
+        self._double_base64 = dispatcher.surface.double_base64
+        methods = {path: self._adapt(each) for path, each in METHODS.items() if each.binding.dialect in self._dialects}
         self.services = tuple(dict.fromkeys(path.split("/")[1] for path in methods))
         """The full names of the services."""
         self._handlers = {path: self._build_handler(each) for path, each in methods.items()}
@@ -60,6 +63,10 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         """End all streams: they would use up the grace of a server that stops."""
         for call in self._streams:
             call.interrupt.throw(UnavailableError())
+
+    def _adapt(self, method: Method) -> Method:
+        """Adapt a method to the files of the clients of the surface."""
+        return replace(method, binding=encode_files_twice(method.binding)) if self._double_base64 else method
 
     def _build_handler(self, method: Method) -> Any:  # noqa: ANN401 - as above
         """Build the handler of a method: a plain function, because gRPC finds out in each call what kind of callable it is."""
@@ -82,7 +89,9 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
     def _select_method(self, method: Method, call: CallRequest) -> Method:
         """Select the method of the version that a client names, which may extend that of the path; an unknown version is refused later."""
         found = find_method(method.path, call.version)
-        return found if found is not None and found.binding.dialect in self._dialects else method
+        if found is None or found.binding.dialect not in self._dialects:
+            return method
+        return method if found.binding.dialect == method.binding.dialect else self._adapt(found)
 
     async def _serve(self, method: Method, data: bytes, context: ServicerContext[Any, Any]) -> bytes:
         call, results = self._build_call(method, context), list[bytes]()
@@ -126,7 +135,9 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
         call.dialect = binding.dialect
         caller = await dispatcher.admit(call)
         dispatcher.supported_dialects.check_version(call.version, binding.dialect)
-        return Invocation(binding, _parse(method, data), dispatcher.build_context(call, caller, binding))
+        is_doubled = self._double_base64 and has_double_base64(binding.dialect)
+        request = _parse(method, data, is_doubled=is_doubled)
+        return Invocation(binding, request, dispatcher.build_context(call, caller, binding))
 
 
 class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # as above
@@ -156,7 +167,7 @@ async def _record_failure(request: HttpRequest, error: Exception) -> None:
         request.error, request.failure = type(protocol_error), render_status(protocol_error, request.dialect, request.profile)
 
 
-def _parse(method: Method, data: bytes) -> WireModel:
+def _parse(method: Method, data: bytes, *, is_doubled: bool) -> WireModel:
     """Parse a message as the canonical request; every error has its place."""
     binding = method.binding
     try:
@@ -165,6 +176,8 @@ def _parse(method: Method, data: bytes) -> WireModel:
         raise ParseError("The message cannot be decoded") from error
     except UnreadableError as error:
         raise InvalidParamsError(fields=error.fields) from error
+    if is_doubled:
+        body = decode_once(body)
     try:
         return binding.parse(binding.request.model_validate_json(body))  # type: ignore[no-any-return]  # of the types of the binding
     except ValidationError as error:

@@ -6,15 +6,14 @@ A client names a version, in a header or a query parameter, or none; each method
     none       1.0                         0.3                      mesh
     1.0        1.0                         not found, or refused    not found
     1.1        1.1, an extension of 1.0    not found, or refused    not found
-    0.3        1.0                         0.3                      not found
+    0.3        refused                     0.3                      not found
     other      refused, with the list of supported versions
 
 A dialect that extends another has the methods and paths of that one, and responds to its own version only.
 
-The canonical dialect responds to every supported version, because its own specification names 0.3 beside its methods. It also responds where no
-version is named, because 0.3 does not have the names of 1.0. A method of several dialects means the dialect in which its task was created, else
-that of the mesh, whose consumers name no version, else the first one: each dialect shows its tasks in its own way, and has its own rules for
-canceling and following them.
+The canonical dialect also responds where no version is named, because 0.3 does not have the names of 1.0. A method of several dialects means the
+dialect in which its task was created, else that of the mesh, whose consumers name no version, else the first one: each dialect shows its tasks in
+its own way, and has its own rules for canceling and following them.
 
 Version 0.3 has two forms over HTTP+JSON, and each request is answered in its own form. A body shows its form, because neither form can be parsed as
 the other. A request without a body has the form that the surface prefers. Cards are in the documented form for every client, with their security
@@ -54,11 +53,9 @@ def normalize_version(text: str | None) -> str | None:
 
 
 def _find_responding(dialects: Sequence[Dialect], version: str | None) -> Iterator[str]:
-    """Find the dialects that respond to a version: its own extension takes the place of what it extends."""
-    replaced = {each.home for each in dialects if each.extends is not None and each.version == version}
+    """Find the dialects that respond to a version; an extension of another dialect needs to be named."""
     for each in dialects:
-        responds = each.version == version if each.extends is not None else version in {None, each.version} or each is CANONICAL
-        if responds and each.name not in replaced:
+        if each.version == version or (version is None and each.extends is None):
             yield each.name
 
 
@@ -116,6 +113,9 @@ class SupportedDialects:
         """Return the indexes of the bindings whose dialect responds to a version, at least one."""
         indexes = self.find_bindings(version, bindings)
         if not indexes:
+            for each in bindings:  # an old client would misread a result of 1.0, so it learns the version of the method
+                if each.dialect == CANONICAL.name:
+                    self.check_version(version, each.dialect)
             raise MethodNotFoundError(fields=(("method", "does not exist in the requested version"),))
         return indexes
 

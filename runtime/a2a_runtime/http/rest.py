@@ -11,14 +11,13 @@ from urllib.parse import parse_qs
 from litestar.types import HTTPScope
 
 from a2a_contract import srs_forms
-from a2a_contract.base import Encoded, WireModel
-from a2a_contract.binding import AnyBinding, serialize_with
-from a2a_contract.dialects import DIALECTS, V0_3, V0_3_PROTO
+from a2a_contract.binding import serialize_with
+from a2a_contract.dialects import DIALECTS, V0_3
 from a2a_contract.http import Route, RouteMatch
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD, LIST_TASKS
 from a2a_contract.paths import PATHS
 from a2a_runtime.cards.builder import write_card_in_both_forms
-from a2a_runtime.double_base64 import decode_once, encode_twice
+from a2a_runtime.double_base64 import decode_once, encode_files_twice
 from a2a_runtime.http.asgi import HttpRequest, check_json, path_within, send_allowed_methods
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
 from a2a_runtime.http.negotiation import parse_request
@@ -103,8 +102,8 @@ class RestEndpoint(Endpoint):
             dispatcher.warn_of_ignored(request, caller, binding, parse_qs(scope["query_string"].decode("latin-1")))
         if binding.operation is GET_EXTENDED_AGENT_CARD and binding.dialect == V0_3.name:
             binding = replace(binding, serialize=serialize_with(write_card_in_both_forms))
-        if dispatcher.surface.double_base64 and binding.dialect == V0_3_PROTO.name:
-            binding = _encode_files_twice(binding)
+        if dispatcher.surface.double_base64:
+            binding = encode_files_twice(binding)
         return await dispatcher.serve(request, Invocation(binding, parsed, dispatcher.build_context(request, caller, binding)))
 
 
@@ -122,14 +121,3 @@ def _narrow_route(route: Route, names: frozenset[str]) -> Route | None:
 
 def _list_dialects(route: Route) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.binding.dialect for bindings in route.bindings.values() for each in bindings))
-
-
-def _encode_files_twice(binding: AnyBinding) -> AnyBinding:
-    serialize = binding.serialize
-    if serialize is None:
-        return binding
-
-    def serialize_twice(answer: Encoded[WireModel]) -> bytes:
-        return encode_twice(serialize(answer))
-
-    return replace(binding, serialize=serialize_twice)

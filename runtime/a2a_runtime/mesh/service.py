@@ -132,7 +132,7 @@ class MeshService(ServiceBase, AgentService[CallContext]):
         message = sent.model_copy(update={"task_id": None, "context_id": context_id})
         info, hidden = build_request_info(request, context), context.hidden_skills
         if context.origin is not None:
-            info = self._accept_origin(info, context.origin)
+            info = self._accept_origin(info, context.origin, context.surface.agent)
         new = NewTask(context_id, message, skill.id, context.dialect, wire_id, record=info.record, hidden_skills=hidden)
         return await self._engine.start(scope, new, context.caller)
 

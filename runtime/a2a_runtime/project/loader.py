@@ -214,7 +214,7 @@ def _build_agent(file: ProjectFile, folder: Path) -> Agent:
 
 
 def _describe_agent(table: AgentTable, capabilities: CapabilitiesTable) -> Agent:
-    same = table.model_dump(include={"name", "description", "version", "url", "documentation_url", "icon_url"})
+    same = table.model_dump(include={"name", "description", "version", "url", "documentation_url", "icon_url", "allow_cycles"})
     modes = {f"default_{name}": value for name, value in table if name in {"input_modes", "output_modes"} and value}
     return Agent(
         **same,

@@ -13,6 +13,7 @@ from a2a_contract.dialects import CANONICAL, RESERVED_TENANTS
 from a2a_contract.errors import InvalidParamsError, PermissionDeniedError
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime.agent import Agent
 from a2a_runtime.caller import Caller, TaskScope, build_scope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
@@ -128,9 +129,9 @@ class ServiceBase:
         self._engine, self._store = dependencies.engine, dependencies.store
         self._ids = IdGenerator(dependencies.clock)
 
-    def _accept_origin(self, info: RequestInfo, origin: Origin) -> RequestInfo:
+    def _accept_origin(self, info: RequestInfo, origin: Origin, agent: Agent) -> RequestInfo:
         """Check the chain of calls that leads to a message, and keep its origin with the request."""
-        origin.check_chain(self._dependencies.settings.max_chain_depth)
+        origin.check_chain(self._dependencies.settings.max_chain_depth, allow_cycles=agent.allow_cycles)
         return replace(info, origin=origin.to_record(self._dependencies.clock.millis()))
 
     def _encrypt_config(self, config: TaskPushNotificationConfig, scope: TaskScope, wire_id: str) -> TaskPushNotificationConfig:

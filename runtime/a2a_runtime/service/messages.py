@@ -80,7 +80,7 @@ class MessageOperations(ServiceBase):
 
     async def _accept(self, command: SendCommand, context: CallContext, *, is_streaming: bool = False) -> AcceptedMessage | Message:
         if context.origin is not None:
-            command = replace(command, request_info=self._accept_origin(command.request_info, context.origin))
+            command = replace(command, request_info=self._accept_origin(command.request_info, context.origin, context.surface.agent))
         if command.push_config is not None:
             check_config(command.push_config, self._dependencies.check_url, _PUSH_CONFIG_PATH)
         message = command.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -101,9 +102,17 @@ def test_cards_list_the_port_and_other_interfaces() -> None:
     assert new[-2:] == [MQTT, OLD]
     old = build_document(surface, "v0_3", "")["additionalInterfaces"]
     assert isinstance(old, list)
-    assert {"url": "http://agent.example:50051", "transport": "GRPC"} in old
+    assert {"url": "agent.example:50051", "transport": "GRPC"} in old
     assert {"url": "https://old.example", "transport": "JSONRPC"} in old
     assert "mqtt" not in str(old)
+
+
+def test_a_port_may_be_left_off_the_card() -> None:
+    """For clients that refuse a card with another port; it answers nevertheless."""
+    surface = Surface(build_test_agent(), public_url="https://agent.example", grpc=GrpcOptions("127.0.0.1:50051", on_card=False))
+    bindings = [each.protocol_binding for each in build_card(surface, "").supported_interfaces]
+    assert bindings == ["JSONRPC", "HTTP+JSON"] * 2
+    assert "GRPC" not in str(build_document(surface, "v0_3", ""))
 
 
 @pytest.mark.parametrize(
@@ -117,8 +126,10 @@ def test_cards_list_the_port_and_other_interfaces() -> None:
     ],
 )
 def test_addresses_on_cards(options: GrpcOptions, new: str, old: str) -> None:
-    """Without a scheme for 1.0, and as a URL for 0.3."""
-    assert (options.card_address("http://[::1]:8000"), options.card_url("http://[::1]:8000")) == (new, old)
+    """Without a scheme, as libraries take them; with the switch for 0.3 as a URL."""
+    url, switched = "http://[::1]:8000", replace(options, url_on_card=True)
+    assert (options.card_address(url), options.card_url(url)) == (new, new)
+    assert (switched.card_address(url), switched.card_url(url)) == (new, old)
 
 
 @pytest.mark.anyio

@@ -321,7 +321,7 @@ except ValueError as error:
 from a2a_contract.dialects import V1_0
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface
 from a2a_runtime.client import GRPC, Pin
-from a2a_runtime.client.protocols import choose_interfaces
+from a2a_runtime.client.interface import choose_interfaces
 def choose(pin, *listed):
     interfaces = [AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0") for url, binding in listed]
     card = AgentCard(name="a", description="", version="1", capabilities=AgentCapabilities(), supported_interfaces=interfaces)

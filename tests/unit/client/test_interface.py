@@ -7,8 +7,8 @@ import pytest
 from a2a_contract.dialects import MESH, V0_3, V1_0, Dialect
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface
 from a2a_runtime.client.errors import NoInterfaceError
+from a2a_runtime.client.interface import Interface, choose_interfaces, interface_from_pin
 from a2a_runtime.client.options import HTTP_JSON, JSONRPC, Pin
-from a2a_runtime.client.protocols import Interface, choose_interfaces, interface_from_pin
 
 NEW_RPC, NEW_HTTP = ("https://a/rpc", "JSONRPC", "1.0"), ("https://a/http", "HTTP+JSON", "1.0")
 OLD_RPC, OLD_HTTP = ("https://a/old", "JSONRPC", "0.3.0"), ("https://a/oldhttp", "HTTP+JSON", "0.3")

@@ -12,7 +12,8 @@ from a2a_contract.errors import UnsupportedOperationError
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, GET_TASK, LIST_TASKS, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListTasksRequest, SubscribeToTaskRequest
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, SendOptions
-from a2a_runtime.client.protocols import build_protocol, interface_from_pin
+from a2a_runtime.client.interface import interface_from_pin
+from a2a_runtime.client.protocols import build_protocol
 
 URL = "https://agent/base"
 

@@ -24,7 +24,7 @@ def find_bindings(method: str, supported: SupportedDialects) -> tuple[AnyBinding
     [
         (None, "v1_0", "v0_3", "mesh", "v0_3"),
         ("1.0", "v1_0", NOT_FOUND, NOT_FOUND, NOT_FOUND),
-        ("0.3", "v1_0", "v0_3", NOT_FOUND, "v0_3"),
+        ("0.3", UNSUPPORTED, "v0_3", NOT_FOUND, "v0_3"),
         ("2.0", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED, UNSUPPORTED),
     ],
     ids=["no version", "1.0", "0.3", "another"],
@@ -50,7 +50,7 @@ def test_method_and_version_select_the_dialect(version: str | None, canonical: o
         (None, "v0_3", True),
         ("1.0", "v1_0", True),
         ("1.0", "v0_3", False),
-        ("0.3", "v1_0", True),
+        ("0.3", "v1_0", False),
         ("0.3", "v0_3", True),
         ("0.3", "v0_3_proto", True),
         ("9.9", "v1_0", False),
