@@ -14,7 +14,7 @@ HEAVY = frozenset(("asyncpg", "cryptography", "google.protobuf", "grpc", "httpx"
 
 IMPORTS = {
     "a2a_runtime": (2, frozenset[str]()),
-    "a2a_runtime.client": (25, frozenset({"httpx"})),
+    "a2a_runtime.client": (26, frozenset({"httpx"})),
     "a2a_runtime.plugin": (128, frozenset({"litestar"})),
     "a2a_runtime.surface": (66, frozenset[str]()),
 }
