@@ -45,11 +45,15 @@ class OperatorSettings:
     max_conversation_messages: int = 100
     """Messages of a conversation that are kept longer than their tasks, the newest."""
     memory_max_tasks: int = 100000
-    """Tasks in a memory store, and conversations that outlive theirs; then the task that ended first is deleted, and its conversation with its
-    last task.
+    """Tasks in a memory store, and conversations that outlive theirs; then the task that ended first of the caller who holds most is deleted, and
+    its conversation with its last task.
     """
     memory_max_bytes: int = 1000000000
-    """Bytes of content in a memory store; then the tasks that ended first are deleted, then conversations."""
+    """Bytes of content in a memory store; then those of the caller who holds most are deleted: the tasks that ended first, then conversations."""
+    memory_caller_share: float = 0.25
+    """Share of a memory store, of its tasks and of its bytes, that unfinished tasks of one caller may take; then their messages are refused.
+    Anonymous callers count by address. 1: all of it.
+    """
     max_caller_streams: int = 0
     """Open streams of one caller in one process, on each surface; 0: as many as the limits of the surface allow."""
     max_caller_open_tasks: int = 0

@@ -137,6 +137,8 @@ class RetentionTable(ConfigTable):
     """Tasks in a memory store."""
     memory_bytes: int = 1000000000
     """Bytes of content in a memory store."""
+    memory_caller_share: Number = 0.25
+    """Share of a memory store that unfinished tasks of one caller may take."""
 
 
 SchemaFile = TypeAliasType("SchemaFile", str)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple, Self
 
 from a2a_contract.base import JsonObject
@@ -14,6 +15,7 @@ from a2a_contract.json_types import is_json_array, is_json_object
 TEAM_PREFIX = "team:"
 """Prefix of the owner of a team's tasks; no subject begins with it."""
 _MAX_ACTORS = 16
+_IPV6_HOST_BITS = 64
 
 
 class SurfaceKey(NamedTuple):
@@ -44,6 +46,11 @@ class TaskScope(NamedTuple):
     tenant: str = ""
     owner: str = ""
 
+    @property
+    def limit_key(self) -> str:
+        """Name whose the tasks of the scope are where nothing but the scope is known, see ``Caller.limit_key``."""
+        return f"{self.tenant}\0{self.owner}" if self.owner else ""
+
     def to_text(self) -> str:
         """Serialize the scope, unambiguously: a column of every key in a database."""
         return _serialize_scope(self)
@@ -55,6 +62,18 @@ class TaskScope(NamedTuple):
 
 
 build_scope = lru_cache(maxsize=1024)(TaskScope)
+
+
+@lru_cache(maxsize=1024)
+def to_network(address: str) -> str:
+    """Return an IPv4 address as it is, and the /64 network of an IPv6 address, whose owner has all addresses of it."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return address
+    return str(parsed.ipv4_mapped or int(parsed) >> _IPV6_HOST_BITS)
 
 
 @lru_cache(maxsize=1024)
@@ -129,6 +148,10 @@ class Caller:
     def owner(self) -> str:
         """Owner of the caller's tasks: the caller, or their team."""
         return f"{TEAM_PREFIX}{self.team}" if self.team else self.subject
+
+    def limit_key(self, address: str) -> str:
+        """Name whom limits count for: the caller, or the network of an anonymous one."""
+        return f"{self.tenant}\0{self.owner}" if self.team or self.subject else to_network(address)
 
     @property
     def is_individual(self) -> bool:

@@ -144,6 +144,7 @@ def _to_store_options(settings: Settings, surfaces: Sequence[Surface]) -> StoreO
         direct_address=to_plain_url(settings.store_direct) or None,
         max_tasks=settings.memory_max_tasks,
         max_bytes=settings.memory_max_bytes,
+        caller_share=settings.memory_caller_share,
     )
 
 

@@ -16,17 +16,16 @@ import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from ipaddress import IPv6Address, ip_address
 from typing import TypeAlias
 
 from a2a_contract.errors import RateLimitedError
 from a2a_runtime.auth.authentication import Credentials, InvalidCredentialsError
+from a2a_runtime.caller import to_network
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.counters import CounterStore, MemoryCounter, WindowCount
 
 ANY_OPERATION = "*"
 _MAX_REMEMBERED = 10_000
-_IPV6_HOST_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,7 @@ class FailedAttemptLimiter:
         self._counting_until = self._clock.monotonic() + self._longest_window_seconds
 
     def _select_limits(self, host: str, name: str) -> Iterator[tuple[RateLimit, str]]:
-        network = _to_network(host)
+        network = to_network(host)
         if self._per_name is not None:
             yield self._per_name, build_counter_key(network, "name", name)
         if self._per_address is not None:
@@ -168,17 +167,6 @@ class FailedAttemptLimiter:
 
 def _get_client_host(headers: Mapping[str, str]) -> str:
     return headers.client_host if isinstance(headers, Credentials) else ""
-
-
-def _to_network(host: str) -> str:
-    """Return an IPv4 address as it is, and the /64 network of an IPv6 address."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if not isinstance(address, IPv6Address):
-        return host
-    return str(address.ipv4_mapped or int(address) >> _IPV6_HOST_BITS)
 
 
 def _remember(entries: dict[tuple[str, bytes], None], entry: tuple[str, bytes]) -> None:

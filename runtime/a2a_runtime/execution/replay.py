@@ -120,6 +120,11 @@ class RequestRecord(ReplayRecord, frozen=True, gc=False, kw_only=True):
         """The request as JSON."""
         return self.info.to_json()
 
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of its lists, which clients fill."""
+        return sum(map(len, self.info.accepted_output_modes)) + sum(map(len, self.info.extensions))
+
 
 def find_deadline(timeout_seconds: float | None, info: RequestInfo, clock: Clock, *, has_answer: bool = False) -> float:
     """Find the end of a run on the monotonic clock: the time limit of its skill, or that of a caller who waits for the task from its beginning."""

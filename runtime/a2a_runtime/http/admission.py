@@ -47,5 +47,5 @@ class AdmissionControl:
 
 
 def rate_limit_key(request: HttpRequest, caller: Caller) -> str:
-    """Name whom the limits of a request count for: its caller, or the address of an anonymous one."""
-    return f"{caller.tenant}\0{caller.owner}" if caller.owner else request.client_address
+    """Name whom the limits of a request count for: its caller, or the network of an anonymous one."""
+    return caller.limit_key(request.client_address)

@@ -271,6 +271,7 @@ class Dispatcher:
             base_url(request.scope, self.surface.path) if binding.operation is GET_EXTENDED_AGENT_CARD and request.has_url else "",
             body,
             origin=request.origin,
+            client_address=request.client_address,
         )
 
     async def invoke(self, request: HttpRequest, invocation: Invocation) -> Any:  # noqa: ANN401 - as _call_service

@@ -133,7 +133,12 @@ class MeshService(ServiceBase, AgentService[CallContext]):
         info, hidden = build_request_info(request, context), context.hidden_skills
         if context.origin is not None:
             info = self._accept_origin(info, context.origin, context.surface.agent)
-        new = NewTask(context_id, message, skill.id, context.dialect, wire_id, record=info.record, hidden_skills=hidden)
+        new = NewTask(
+            *(context_id, message, skill.id, context.dialect, wire_id),
+            record=info.record,
+            hidden_skills=hidden,
+            limit_key=context.caller.limit_key(context.client_address),
+        )
         return await self._engine.start(scope, new, context.caller)
 
     async def _wait_returned(self, accepted: AcceptedMessage, limit_seconds: float) -> None:

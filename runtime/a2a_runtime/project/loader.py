@@ -50,6 +50,7 @@ _RETENTION_SETTINGS = {
     "messages": "max_conversation_messages",
     "memory_tasks": "memory_max_tasks",
     "memory_bytes": "memory_max_bytes",
+    "memory_caller_share": "memory_caller_share",
 }
 """Settings by the keys of ``[retention]``."""
 

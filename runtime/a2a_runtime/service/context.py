@@ -66,6 +66,8 @@ class CallContext(Struct, frozen=True):
     """Where the call comes from, if it says so."""
     generation: int | None = None
     """The generation that the task must have for the message of the call to be taken."""
+    client_address: str = ""
+    """The address of the client as the server reports it."""
     has_generations: bool = False
     """True if the dialect numbers changes, and so shows those that are messages of clients."""
 

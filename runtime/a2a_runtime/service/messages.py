@@ -107,6 +107,7 @@ class MessageOperations(ServiceBase):
             record=(replace(command.request_info, is_streaming=True) if is_streaming and skill.can_merge else command.request_info).record,
             hidden_skills=context.hidden_skills,
             metadata={} if context.origin is None else context.origin.task_metadata,
+            limit_key=context.caller.limit_key(context.client_address),
         )
         if command.push_config is not None:
             wire_id = self._ids.new()

@@ -83,6 +83,7 @@ class StoreOptions:
     wire_id_reuse_seconds: float = 300.0  # from the end of the task that has the id
     max_tasks: int = 100_000  # tasks in a memory store, and conversations that outlive theirs
     max_bytes: int = 1_000_000_000  # of content in a memory store
+    caller_share: float = 0.25  # of these tasks and bytes that the unfinished tasks of one caller may take
     max_finished_logs: int = 1_000  # logs of finished tasks in a memory store
     max_finished_log_bytes: int = 32_000_000  # of all these logs; one is kept in any case
     sqlite_synchronous: str = "full"  # or "normal": a commit of a SQLite file does not wait for the disk

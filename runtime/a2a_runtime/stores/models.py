@@ -54,6 +54,7 @@ class NewTask(Struct, frozen=True, gc=False):
     hidden_skills: Sequence[str] = ()  # that its caller may not use: its handler reads nothing of theirs
     max_open: int | None = None  # set: refused if the scope has as many tasks that have not ended
     deferral: Deferral | None = None  # workers run it; then it has no process
+    limit_key: str = ""  # whose it is for the limits of a memory store; empty: of its scope
 
 
 class Chunk(Struct, frozen=True, gc=False):
@@ -94,6 +95,11 @@ class ReplayRecord(Struct, frozen=True, gc=False):
     key: str
     body: bytes
     fingerprint: str = ""
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes that it takes in memory, about."""
+        return len(self.body)
 
 
 class TaskChange(Struct, frozen=True, gc=False):

@@ -7,8 +7,10 @@ from itertools import cycle
 
 import pytest
 
+from a2a_contract.errors import RateLimitedError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
+from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import EventsGoneError, StoreFullError
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
@@ -40,7 +42,7 @@ def anyio_backend() -> str:
 
 def small_store(clock: FakeClock | None = None) -> MemoryStore:
     """Create a store for three tasks and one finished log."""
-    return MemoryStore(StoreOptions(clock=clock or FakeClock(), max_tasks=3, max_finished_logs=1))
+    return MemoryStore(StoreOptions(clock=clock or FakeClock(), max_tasks=3, caller_share=1, max_finished_logs=1))
 
 
 def build_result(text: str, artifact_id: str = "result") -> ChunkWrite:
@@ -115,7 +117,7 @@ async def test_a_full_store_keeps_unfinished_and_undelivered_tasks() -> None:
 
 async def test_a_store_is_limited_by_its_content() -> None:
     """Finished tasks go first, then conversations; while all tasks are unfinished, another one is an error with a fix."""
-    store = MemoryStore(StoreOptions(clock=FakeClock(), max_bytes=100_000))
+    store = MemoryStore(StoreOptions(clock=FakeClock(), max_bytes=100_000, caller_share=1))
     for n in range(50):
         task = await create_task(store, build_new_task(context_id=f"c-{n}", text="x" * 10_000))
         await store.update_task(SCOPE, task.key, TaskChange(state=State.COMPLETED, chunks=[replace_artifact("a", "y" * 10_000)]))
@@ -148,6 +150,42 @@ async def test_the_size_of_the_content_returns_to_nothing() -> None:
     assert _count_bytes(store) > 0
     await store.delete_scope(SCOPE)
     assert _count_bytes(store) == 0
+    assert not store._index.holdings._by_name
+
+
+@pytest.mark.parametrize("end", ["delivered", "failed", "removed", "deleted"])
+async def test_tasks_with_pending_deliveries_count_as_unfinished(end: str) -> None:
+    """A webhook that never answers would keep them in the store for hours; its owner is refused until it is over with the deliveries."""
+    store = MemoryStore(StoreOptions(clock=FakeClock(), max_tasks=8))
+    hook = TaskPushNotificationConfig(id="h", url="https://example.org")
+    tasks = [await create_task(store, build_new_task(push_config=hook)) for _ in range(2)]
+    for task in tasks:
+        await end_task(store, task)
+    with pytest.raises(RateLimitedError):
+        await create_task(store)
+    while end in {"delivered", "failed"} and (due := await store.claim_due(30)):
+        for each in due:
+            assert await (store.mark_delivered(each) if end == "delivered" else store.mark_failed(each, "gone"))
+    if end == "removed":
+        assert await store.delete_push_config(SCOPE, tasks[0].wire_id, "h")
+    elif end == "deleted":
+        await store.delete_task(SCOPE, tasks[0].wire_id)
+    await create_task(store)
+
+
+async def test_whoever_holds_most_makes_room() -> None:
+    """By the number of tasks too, and conversations go like tasks; others keep theirs, though they are older."""
+    store = MemoryStore(StoreOptions(clock=FakeClock(), max_tasks=20, max_bytes=20_000_000))
+    ada, eve = (TaskScope("s", "", name) for name in ("ada", "eve"))
+    old = await end_task(store, await create_task(store, build_new_task(context_id="old"), ada))
+    await store.update_context(ada, "old", {"n": 1})
+    for n in range(30):
+        await end_task(store, await create_task(store, build_new_task(context_id=f"c-{n}"), eve))
+        await store.update_context(eve, f"c-{n}", {"n": n})
+    assert await store.load_task(ada, old.wire_id) is not None
+    assert await store.load_context(ada, "old") == {"n": 1}
+    assert (await store.list_tasks(eve, TaskQuery())).total_size == 19
+    assert await store.load_context(eve, "c-0") is None
 
 
 async def test_the_cleanup_checks_many_conversations_in_turn() -> None:

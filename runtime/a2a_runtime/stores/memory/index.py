@@ -25,6 +25,7 @@ from a2a_runtime.caller import TaskScope
 from a2a_runtime.clock import Clock
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.memory.content import TaskContent
+from a2a_runtime.stores.memory.holdings import Holdings
 from a2a_runtime.stores.models import LoggedEvent, StoredTask
 
 _MAX_STALE_SLACK, _TRIMMED_ENTRIES = 64, 512
@@ -66,6 +67,8 @@ class MemoryTask(Struct, eq=False, gc=False):
     crashes: int = 0
     first_seq: int = 1  # number of the first event that is kept
     hidden_skills: Sequence[str] = ()
+    limit_key: str = ""  # whose it is for the limits of the store
+    is_open: bool = True  # it cannot be deleted: it is unfinished, or has pending deliveries
 
     def read_content(self) -> TaskContent:
         """Return the fragments."""
@@ -209,11 +212,19 @@ class ScopeIndex:
 class TaskIndex:
     """The tasks of all scopes."""
 
-    def __init__(self, clock: Clock, *, max_finished_logs: int, max_finished_log_bytes: int, dialects: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        holdings: Holdings,
+        *,
+        max_finished_logs: int,
+        max_finished_log_bytes: int,
+        dialects: Iterable[str] = (),
+    ) -> None:
+        self.holdings = holdings
         self.tasks: dict[str, MemoryTask] = {}
         self.scopes: dict[TaskScope, ScopeIndex] = {}
         self.active: dict[str, MemoryTask] = {}
-        self.size_bytes = 0
         self._ended: deque[MemoryTask] = deque()
         self._ended_of_dialects: dict[str, deque[MemoryTask]] = {dialect: deque() for dialect in dialects}
         """The same tasks again, of dialects that are kept for a shorter time."""
@@ -248,12 +259,18 @@ class TaskIndex:
         found = None if index is None else index.by_context.get(context_id)
         return () if found is None else (found,) if isinstance(found, MemoryTask) else tuple(found)
 
-    def add(self, task: MemoryTask, at: int) -> None:
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all tasks."""
+        return self.holdings.size_bytes
+
+    def add(self, task: MemoryTask, at: int, size_bytes: int) -> None:
         """Add a new task; an older one with its wire id is found only by its key from now on."""
         index = self.scopes.get(task.scope)
         if index is None:
             index = self.scopes[task.scope] = ScopeIndex(task.scope)
         task.scope = index.scope  # one object for all its tasks
+        self.holdings.add_task(task, size_bytes)
         previous = index.by_wire_id.get(task.wire_id)
         if previous is not None:
             index.by_state[previous.state].mark_stale()
@@ -271,13 +288,13 @@ class TaskIndex:
 
     def restore(self, task: MemoryTask, at: int) -> None:
         """Add a task of an earlier process in its state."""
-        self.add(task, at)
+        self.add(task, at, task.size_bytes)
         if task.state not in lifecycle.ACTIVE:
             del self.active[task.key]
-        self.size_bytes += task.size_bytes
         if task.state in lifecycle.TERMINAL:
             self._append_ended(task)
             self.pack(task)
+            self.holdings.release(task)
 
     def change_state(self, task: MemoryTask, state: State, at: int) -> None:
         """Set the state of a task."""
@@ -305,7 +322,7 @@ class TaskIndex:
         self._logs_bytes -= log_bytes
         content = task.content
         if isinstance(content, TaskContent):
-            self.size_bytes -= content.log_bytes
+            self.holdings.resize(task, -content.log_bytes)
             content.events, content.log_bytes = None, 0
             self.pack(task)
 
@@ -316,7 +333,7 @@ class TaskIndex:
             packed = content.pack()
             if packed is not None:
                 task.content = packed
-                self.size_bytes += len(packed) - content.size_bytes
+                self.holdings.resize(task, len(packed) - content.size_bytes)
 
     def _append(self, index: ScopeIndex, task: MemoryTask, at: int) -> None:
         self._last_position += 1
@@ -338,7 +355,8 @@ class TaskIndex:
         if task.position > 0:
             index.by_state[task.state].mark_stale()
         task.position = 0
-        self.size_bytes -= task.size_bytes
+        self.holdings.resize(task, -task.size_bytes)
+        self.holdings.remove_task(task)
         task.clear()
         if not index.by_context:
             del self.scopes[task.scope]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import TaskPushNotificationConfig
+from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.counters import MemoryCounter
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores import changes
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
+from a2a_runtime.stores.memory.holdings import Holdings
 from a2a_runtime.stores.memory.index import KeptMessage, MemoryTask, TaskIndex
 from a2a_runtime.stores.models import IdempotencyKey, LoggedEvent, PushFailure, RecordKind, ReplayRecord
 
@@ -45,6 +47,7 @@ class Conversation:
     updated_at_millis: int = 0
     skills: frozenset[str] = frozenset()  # that have written the data
     messages: list[KeptMessage] = field(default_factory=list)
+    limit_key: str = ""  # of the caller for whose tasks it was begun
 
 
 class MemoryBase:
@@ -56,6 +59,7 @@ class MemoryBase:
         self._ids = IdGenerator(options.clock)
         self._index = TaskIndex(
             options.clock,
+            Holdings(options.max_tasks, options.max_bytes, options.caller_share),
             max_finished_logs=options.max_finished_logs,
             max_finished_log_bytes=options.max_finished_log_bytes,
             dialects=options.dialect_retention_seconds,
@@ -108,12 +112,34 @@ class MemoryBase:
     def _is_delivered(self, task: MemoryTask) -> bool:
         return not any(queue.pending for queue in self._push_queues.get(task.key, {}).values())
 
+    def _will_deliver(self, task: MemoryTask) -> bool:
+        """Return whether the end of a task is sent to a webhook."""
+        return any(queue.failure is None for queue in self._push_queues.get(task.key, {}).values())
+
+    def _release_if_delivered(self, task: MemoryTask) -> None:
+        """Let a full store delete a task that has ended, if its last delivery is over."""
+        if task.is_open and task.state in lifecycle.TERMINAL and self._is_delivered(task):
+            self._index.holdings.release(task)
+
+    def _add_records(self, task: MemoryTask, records: Iterable[ReplayRecord]) -> None:
+        """Keep replay records until the task ends."""
+        kept = self._records.setdefault(task.key, {})
+        for record in records:
+            replaced = kept.get((record.kind, record.key))
+            kept[record.kind, record.key] = record
+            self._index.holdings.resize(task, record.size_bytes - (0 if replaced is None else replaced.size_bytes))
+
+    def _drop_records(self, task: MemoryTask) -> None:
+        records = self._records.pop(task.key, None)
+        if records is not None:
+            self._index.holdings.resize(task, -sum([record.size_bytes for record in records.values()]))
+
     def _delete(self, task: MemoryTask) -> None:
         for name in self._idempotency_keys_by_task.pop(task.key, ()):
             del self._idempotency_keys[name]
         for config_id in self._push_queues.pop(task.key, {}):
             self._pending_queues.pop((task.key, config_id), None)
-        self._records.pop(task.key, None)
+        self._drop_records(task)
         self._index.remove(task)
 
     def _conversation_cutoff(self) -> int:
@@ -131,13 +157,18 @@ class MemoryBase:
 
     def _keep_messages(self, conversation: Conversation, messages: list[KeptMessage]) -> None:
         """Replace the messages of a conversation that outlived their tasks."""
-        self._conversation_bytes += sum([len(body) for _, body, _ in messages]) - sum([len(body) for _, body, _ in conversation.messages])
+        change = sum([len(body) for _, body, _ in messages]) - sum([len(body) for _, body, _ in conversation.messages])
+        self._resize_conversation(conversation, change)
         conversation.messages = messages
 
     def _keep_data(self, conversation: Conversation, data: bytes | None) -> None:
         """Replace the data of a conversation."""
-        self._conversation_bytes += len(data or b"") - len(conversation.data or b"")
+        self._resize_conversation(conversation, len(data or b"") - len(conversation.data or b""))
         conversation.data = data
+
+    def _resize_conversation(self, conversation: Conversation, change: int) -> None:
+        self._conversation_bytes += change
+        self._index.holdings.resize_conversation(conversation.limit_key, change)
 
     def _drop_conversation(self, key: tuple[TaskScope, str]) -> None:
         """Drop the data of a conversation and its messages that outlived their tasks."""
@@ -145,11 +176,19 @@ class MemoryBase:
         if conversation is not None:
             self._keep_messages(conversation, [])
             self._keep_data(conversation, None)
+            self._index.holdings.remove_conversation(conversation.limit_key, key)
 
     def _touch_conversation(self, scope: TaskScope, context_id: str) -> Conversation:
-        """Return a conversation as the most recently used one; the least recently used one is dropped when there are too many."""
-        conversation = self._conversations.pop((scope, context_id), None) or Conversation()
-        self._conversations[scope, context_id] = conversation
+        """Return a conversation as the most recently used one; when there are too many, that of the caller who holds most goes."""
+        key = (scope, context_id)
+        conversation = self._conversations.pop(key, None)
+        if conversation is None:
+            tasks = self._index.find_in_context(scope, context_id)
+            conversation = Conversation(limit_key=tasks[-1].limit_key if tasks else scope.limit_key)
+        self._conversations[key] = conversation
+        self._index.holdings.touch_conversation(conversation.limit_key, key)
         if len(self._conversations) > self._options.max_tasks:
-            self._drop_conversation(next(iter(self._conversations)))
+            largest = self._index.holdings.find_largest()
+            of_largest = largest.conversations if largest is not None else ()
+            self._drop_conversation(next(iter(of_largest or self._conversations)))
         return conversation

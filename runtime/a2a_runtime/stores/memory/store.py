@@ -219,8 +219,11 @@ class MemoryStore(MemoryTasks):
 
     async def delete_push_config(self, scope: TaskScope, wire_id: str, config_id: str) -> bool:
         """Delete a configuration and its pending deliveries."""
-        self._pending_queues.pop((self._require_task(scope, wire_id).key, config_id), None)
-        return self._get_queues(scope, wire_id).pop(config_id, None) is not None
+        task = self._require_task(scope, wire_id)
+        self._pending_queues.pop((task.key, config_id), None)
+        deleted = self._get_queues(scope, wire_id).pop(config_id, None)
+        self._release_if_delivered(task)
+        return deleted is not None
 
     async def list_push_failures(self, scope: TaskScope, wire_id: str) -> Mapping[str, PushFailure]:
         """Return the failed configurations, by id."""
@@ -256,6 +259,7 @@ class MemoryStore(MemoryTasks):
         queue.attempts = queue.due_at_millis = 0
         if not queue.pending:
             del self._pending_queues[delivery.stored.key, delivery.config.id or ""]
+            self._release_if_delivered(queue.task)
         return True
 
     async def retry(self, delivery: Delivery, after_seconds: float) -> bool:
@@ -274,6 +278,7 @@ class MemoryStore(MemoryTasks):
         queue.pending.clear()
         queue.attempts = queue.due_at_millis = 0
         del self._pending_queues[delivery.stored.key, delivery.config.id or ""]
+        self._release_if_delivered(queue.task)
         return True
 
     def _find_claimed(self, delivery: Delivery) -> PushQueue | None:

@@ -57,12 +57,14 @@ class MemoryTasks(MemoryBase):
             return CreateResult(existing.to_stored_task(), is_new=False)
         if new.max_open is not None and (index := self._index.scopes.get(scope)) is not None:
             changes.check_open_limit(sum(map(index.count, lifecycle.OPEN)), new.max_open)
+        limit_key = new.limit_key or scope.limit_key
+        self._index.holdings.check_task(limit_key)
         at = self._index.now_millis()
         if new.wire_id is not None:
             self._check_wire_id(scope, new.wire_id, at)
         rows = changes.build_new_rows(new, self._index.new_key(), self._ids, at)
         created = rows.build_result(scope, new)
-        if len(self._index.tasks) >= self._options.max_tasks and not self._evict_oldest():
+        if len(self._index.tasks) >= self._options.max_tasks and not self._evict_task():
             raise self._to_full_error(f"all {self._options.max_tasks} tasks are", "max_tasks")
         if self._index.size_bytes + self._conversation_bytes > self._options.max_bytes and not self._evict_bytes():
             raise self._to_full_error(f"the content of {self._options.max_bytes} bytes is of tasks that are", "max_bytes")
@@ -75,13 +77,13 @@ class MemoryTasks(MemoryBase):
             content=TaskContent(rows.ids, rows.status, rows.metadata, (rows.message,), {}, size_bytes),
             created_at=at,
             hidden_skills=created.stored.hidden_skills,
+            limit_key=limit_key,
         )
-        self._index.add(task, at)
-        self._index.size_bytes += size_bytes
+        self._index.add(task, at, size_bytes)
         if new.idempotency_key is not None:
             self._add_idempotency_key(task, new.idempotency_key)
         if new.record is not None:
-            self._records[rows.key] = {(new.record.kind, new.record.key): new.record}
+            self._add_records(task, (new.record,))
         if rows.push_config is not None:
             self._put_config(task, rows.push_config, new.dialect)
             self._enqueue_events(task, created.events)
@@ -112,6 +114,8 @@ class MemoryTasks(MemoryBase):
         if change.idempotency_key is not None and self._find_idempotent_task(scope, change.idempotency_key) is not None:
             return ChangeResult(task.version, task.state, task.last_seq, is_new=False)
         changes.check_change(TaskHead(task.state, task.version, task.epoch, task.process, task.status_at), change)
+        if change.messages and change.epoch is None:
+            self._index.holdings.check_message(task.limit_key)
         at = self._index.now_millis()
         content = task.read_content()
         rows = changes.build_change_rows(change, content.ids, at)
@@ -131,7 +135,7 @@ class MemoryTasks(MemoryBase):
             self._index.change_state(task, change.state, at)
         stored = self._end(task) if change.state in lifecycle.TERMINAL else None
         if change.records and task.state not in lifecycle.TERMINAL:
-            self._records.setdefault(task.key, {}).update({(record.kind, record.key): record for record in change.records})
+            self._add_records(task, change.records)
         if change.idempotency_key is not None:
             self._add_idempotency_key(task, change.idempotency_key)
         events = LateEvents(task.encode_end) if planned.events is None else planned.events
@@ -146,7 +150,9 @@ class MemoryTasks(MemoryBase):
         if not task.has_plain_log:
             self._index.keep_log(task)
         if self._records:
-            self._records.pop(task.key, None)
+            self._drop_records(task)
+        if not self._push_queues or not self._will_deliver(task):
+            self._index.holdings.release(task)
         return task.to_stored_task()
 
     def _write_content(self, planned: PlannedChange) -> None:
@@ -172,7 +178,7 @@ class MemoryTasks(MemoryBase):
             content.events += planned.events or ()
             if rows.change.status_message is not None:
                 content.log_bytes += len(rows.status or b"")
-        self._index.size_bytes += content.size_bytes + content.log_bytes - before
+        self._index.holdings.resize(task, content.size_bytes + content.log_bytes - before)
         if task.state in lifecycle.TERMINAL:
             self._index.pack(task)
             if is_listed:  # last of all: it may drop this log at once, and the content with it
@@ -242,25 +248,36 @@ class MemoryTasks(MemoryBase):
         if not lifecycle.is_terminal(task.state) or at < task.status_at + self._options.wire_id_reuse_seconds * 1000:
             raise TaskIdInUseError(details={"task_id": wire_id})
 
-    def _evict_oldest(self) -> bool:
-        """Delete the task that ended first, its conversation too if it has no other task; return false if there is none."""
-        oldest = self._index.pop_ended(None, self._is_delivered)
-        if oldest is None:
-            return False
+    def _evict_task(self) -> bool:
+        """Delete a task that has ended, of the caller who holds most; return false if there is none."""
+        holdings = self._index.holdings
+        while (holding := holdings.find_largest(needs_task=True)) is not None:
+            oldest = holdings.pop_ended(holding)
+            if oldest is not None:
+                self._evict(oldest)
+                return True
+        return False
+
+    def _evict(self, oldest: MemoryTask) -> None:
+        """Delete a task, its conversation too if it has no other task."""
         if len(self._index.find_in_context(oldest.scope, oldest.context_id)) > 1:
             self._expire(oldest)
         else:
             self._delete(oldest)
             self._drop_conversation((oldest.scope, oldest.context_id))
-        return True
 
     def _evict_bytes(self) -> bool:
-        """Delete tasks that have ended, then conversations, until the content is small enough; return false if it stays too large."""
+        """Delete tasks that have ended, then conversations, of whoever holds most, until all fits; return false if it does not."""
+        holdings = self._index.holdings
         while self._index.size_bytes + self._conversation_bytes > self._options.max_bytes:
-            if not self._evict_oldest():
-                if not self._conversations:
-                    return False
-                self._drop_conversation(next(iter(self._conversations)))
+            holding = holdings.find_largest()
+            if holding is None:
+                return False
+            oldest = holdings.pop_ended(holding)
+            if oldest is not None:
+                self._evict(oldest)
+            elif holding.conversations:
+                self._drop_conversation(next(iter(holding.conversations)))
         return True
 
     def _to_full_error(self, what: str, option: str) -> StoreFullError:

@@ -56,4 +56,5 @@ def build_memory_task(task: Task, found: ReservedMetadata, key: str) -> MemoryTa
         last_seq=progress.last_seq,
         first_seq=progress.last_seq + 1,
         hidden_skills=facts.hidden_skills,
+        limit_key=facts.scope.limit_key,
     )

@@ -95,6 +95,7 @@ class SimpleTasks(MemoryStore):
     async def _create(self, scope: TaskScope, new: NewTask, digest: str | None) -> CreateResult:
         if new.max_open is not None and (index := self._index.scopes.get(scope)) is not None:
             changes.check_open_limit(sum(map(index.count, lifecycle.OPEN)), new.max_open)
+        self._index.holdings.check_task(new.limit_key or scope.limit_key)
         bound = self._codec.to_message(new.message.model_copy(update={"context_id": new.context_id, "task_id": None}))
         task = self._codec.read_task(await self._call("create_task", new.context_id, bound, idempotency_key=digest))
         if reserved.parse_metadata(task.metadata) is not None:
@@ -253,7 +254,7 @@ class SimpleTasks(MemoryStore):
             restored = build_memory_task(task, found, self._index.new_key())
             self._index.restore(restored, status_millis(task, found))
             if found.records:
-                self._records[restored.key] = {(record.kind, record.key): record for record in found.records}
+                self._add_records(restored, found.records)
             for digest, request_hash in found.keys.items():
                 super()._add_idempotency_key(restored, IdempotencyKey(digest, request_hash))
             if (version := await self._load_version(wire_id)) is not None:
