@@ -5,22 +5,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import jsonschema_rs
-from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from .field_paths import MAX_FIELD_ERRORS, MAX_LISTED_FIELDS, FieldPath, render_path
+from .field_paths import MAX_FIELD_ERRORS, FieldPath, render_path
 from .finite import TOO_LARGE, is_finite, list_non_finite
-from .json_types import is_json_array, is_json_object
+from .json_types import NO_MEMBERS, is_json_array, is_json_object
+from .mismatches import list_mismatches
+from .schema_nodes import SchemaDocuments, build_validator
 
 T = TypeVar("T")
 
@@ -41,19 +41,28 @@ class SchemaMismatchError(ValueError):
 
 
 class SchemaValidator:
-    """Validator of a schema."""
+    """Validator of a schema, which may refer to other documents."""
 
-    def __init__(self, schema: Mapping[str, object], registry: jsonschema_rs.Registry | None = None) -> None:
+    def __init__(
+        self,
+        schema: Mapping[str, object],
+        registry: jsonschema_rs.Registry | None = None,
+        documents: Mapping[str, Any] = NO_MEMBERS,
+    ) -> None:
         self.schema = schema
-        validator = jsonschema_rs.validator_for(dict(schema), registry=registry, validate_formats=True, mask="the value", offline=True)
+        self._others = documents
+        validator = build_validator(schema, registry)
         self.is_valid: Callable[[object], bool] = validator.is_valid
         """Tell whether a value matches the schema."""
-        self._iter_errors = validator.iter_errors
 
     @property
     def is_text(self) -> bool:
         """True for a schema of plain text."""
         return self.schema.get("type") == "string"
+
+    @cached_property
+    def _documents(self) -> SchemaDocuments:
+        return SchemaDocuments(self.schema, self._others)
 
     def check(self, value: object) -> None:
         """Raise ``SchemaMismatchError`` if a value does not match."""
@@ -61,8 +70,8 @@ class SchemaValidator:
             raise SchemaMismatchError([(render_path(steps), text) for steps, text in self.list_errors(value)])
 
     def list_errors(self, value: object) -> list[tuple[FieldPath, str]]:
-        """List the first errors of a value, each with its path."""
-        return [*dict.fromkeys(islice(_iter_errors(self._iter_errors(value)), MAX_LISTED_FIELDS))]
+        """List the first errors of a value that does not match, each with its path."""
+        return [*dict.fromkeys((each.path, each.text) for each in list_mismatches(self._documents, value))]
 
 
 class TypedSchema(Generic[T]):
@@ -216,61 +225,3 @@ def _follow_document(steps: FieldPath, document: object) -> FieldPath:
             continue
         found.append(step)
     return tuple(found)
-
-
-def _iter_errors(errors: Iterable[jsonschema_rs.ValidationError]) -> Iterator[tuple[FieldPath, str]]:
-    for error in errors:
-        yield from _explain(error)
-
-
-def _explain(error: jsonschema_rs.ValidationError) -> Iterator[tuple[FieldPath, str]]:
-    """Explain an error: that of a union by the errors of the branch that is meant, or by the values that its tag may have."""
-    match error.kind:
-        case Kind.AnyOf(context=branches) | Kind.OneOfNotValid(context=branches):
-            meant = [branch for branch in branches if not any(_is_of_another_kind(each, error) for each in branch)]
-            tags = [[each for each in branch if _is_tag(each, error)] for branch in meant]
-            if tags and all(tags) and len({tuple(tag[0].instance_path) for tag in tags}) == 1:
-                expected = ", ".join(dict.fromkeys(text for tag in tags for text in _list_expected(tag[0])))
-                yield tuple(tags[0][0].instance_path), f"the value is none of {expected}"
-                return
-            meant = [branch for branch, tag in zip(meant, tags, strict=True) if not tag]
-            if len(meant) == 1:
-                yield from _iter_errors(meant[0])
-                return
-        case Kind.Format(format="date-time"):
-            yield tuple(error.instance_path), f"{error.message}, such as 2026-01-31T10:00:00Z; a time needs an offset"
-            return
-        case _:
-            pass
-    yield _build_field_path(error), error.message
-
-
-def _is_of_another_kind(error: jsonschema_rs.ValidationError, union: jsonschema_rs.ValidationError) -> bool:
-    return isinstance(error.kind, Kind.Type) and len(error.instance_path) == len(union.instance_path)
-
-
-def _is_tag(error: jsonschema_rs.ValidationError, union: jsonschema_rs.ValidationError) -> bool:
-    """Check that an error is about a member that has one of a few values in each branch."""
-    return isinstance(error.kind, Kind.Constant | Kind.Enum) and len(error.instance_path) == len(union.instance_path) + 1
-
-
-def _list_expected(error: jsonschema_rs.ValidationError) -> Iterator[str]:
-    match error.kind:
-        case Kind.Constant(expected_value=value):
-            yield json.dumps(value, ensure_ascii=False)
-        case Kind.Enum(options=list() as values):
-            yield from (json.dumps(each, ensure_ascii=False) for each in values)
-        case _:
-            pass
-
-
-def _build_field_path(error: jsonschema_rs.ValidationError) -> FieldPath:
-    """Build the field path of an error; for a missing or unexpected member, that of the member."""
-    steps = tuple(error.instance_path)
-    match error.kind:
-        case Kind.Required(property=name):
-            return (*steps, str(name))
-        case Kind.AdditionalProperties(unexpected=[name, *_]) | Kind.UnevaluatedProperties(unexpected=[name, *_]):
-            return (*steps, str(name))
-        case _:
-            return steps

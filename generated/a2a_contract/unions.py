@@ -116,7 +116,8 @@ def _select_branch(union: CoreSchema, document: dict[str, object], definitions: 
     tag = union["discriminator"]
     choices: dict[object, CoreSchema] = union["choices"]
     if isinstance(tag, str) and tag in document:
-        return choices.get(document[tag])
+        word = document[tag]
+        return choices.get(word) if isinstance(word, str) else None
     fitting = [(required, choice) for choice in choices.values() if (required := _required(choice, definitions)) <= document.keys()]
     return max(fitting, key=lambda each: len(each[0]), default=(None, None))[1]
 

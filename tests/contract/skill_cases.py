@@ -12,6 +12,7 @@ import jsonschema_rs
 
 from a2a_gen.source.json_text import Json
 from a2a_gen.source.yaml_text import parse
+from a2a_gen.support.schema_nodes import ANNOTATIONS
 
 FOLDER = Path(__file__).with_name("skill_schemas")
 
@@ -32,7 +33,11 @@ class Case:
         found = {base + path: data for path, data in self.files.items()}
         found |= {str(data["$id"]): data for data in self.files.values() if "$id" in data}
         validator: jsonschema_rs.Draft202012Validator = jsonschema_rs.validator_for(
-            self.files["schema.json"], base_uri=f"{base}schema.json", registry=jsonschema_rs.Registry([*found.items()]), validate_formats=True
+            self.files["schema.json"],
+            base_uri=f"{base}schema.json",
+            registry=jsonschema_rs.Registry([*found.items()]),
+            validate_formats=True,
+            keywords=ANNOTATIONS,
         )
         return validator
 

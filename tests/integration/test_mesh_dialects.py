@@ -83,3 +83,11 @@ def test_a_version_excludes_mesh(client: httpx.Client) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/send", "params": {"message": message("x")}}
     for version in (V0_3.version, V1_0.version):
         assert client.post(PATH, json=body, headers={"A2A-Version": version or ""}).json()["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize("tag", [{"a": 1}, [1], None, 5], ids=str)
+def test_a_part_whose_type_is_no_word_is_refused_with_its_place(mesh: Consumer, tag: object) -> None:
+    """A value that cannot be looked up among the types of parts is invalid parameters, as every wrong value."""
+    error = mesh.post("tasks/send", {"id": "t-1", "message": {"role": "user", "parts": [{"type": tag, "text": "x"}]}}).json()["error"]
+    assert error["code"] == -32602
+    assert "parts" in json.dumps(error["data"])

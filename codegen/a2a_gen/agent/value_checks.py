@@ -73,5 +73,5 @@ class ValueChecker:
             address, reference = bundle_all(place, self._catalogue, self._documents)
             if address not in self._registries:
                 self._registries[address] = jsonschema_rs.Registry([(address, self._documents[address])])
-            self._validators[place] = SchemaValidator({"$ref": f"{address}{reference}"}, self._registries[address])
+            self._validators[place] = SchemaValidator({"$ref": f"{address}{reference}"}, self._registries[address], self._documents)
         return self._validators[place]

@@ -27,7 +27,10 @@ from a2a_gen.source.json_text import escape_key
 from a2a_gen.source.project import Project, find_schema_files
 
 _BASES = models.ModelBases("..support.checked_models", "CheckedModel", "ClosedCheckedModel", is_checked=True)
-_SUPPORT = ("checked_models", "core_schemas", "field_paths", "finite", "json_types", "schema_models", "text_formats", "typed_schema")
+_SUPPORT = (
+    *("checked_models", "core_schemas", "field_paths", "finite", "json_types", "mismatches"),
+    *("schema_models", "schema_nodes", "text_formats", "typed_schema"),
+)
 _ERROR = "SchemaMismatchError"
 _ANNOTATIONS = frozenset({"$anchor", "$comment", "$id", "$schema", "$vocabulary", "description", "examples", "title", *schemas.HOLDERS})
 

@@ -53,7 +53,7 @@ _is_checking: ContextVar[bool] = ContextVar("_is_checking", default=False)
 @cache
 def _load_validator(name: str) -> SchemaValidator:
     package = read_package_schemas(_FILE)
-    return SchemaValidator(package.types[name], package.registry)
+    return SchemaValidator(package.types[name], package.registry, package.documents)
 
 
 @contextmanager

@@ -53,6 +53,9 @@ DOCUMENTS: dict[str, tuple[object, object]] = {
     "no branch": ({"kind": "letter", "parts": [{"other": 1}]}, {"kind": "letter", "parts": [{"other": 1}]}),
     "unknown tag": ({"kind": "letter", "parts": [{"kind": "new"}]}, {"kind": "letter", "parts": [{"kind": "new"}]}),
     "wrong constant": ({"kind": "postcard", "parts": []}, {"kind": "postcard", "parts": []}),
+    "tag that is an object": ({"kind": "letter", "parts": [{"kind": {"a": 1}}]}, {"kind": "letter", "parts": [{"kind": {"a": 1}}]}),
+    "tag that is a list": ({"kind": "letter", "parts": [{"kind": []}]}, {"kind": "letter", "parts": [{"kind": []}]}),
+    "tag that is null": ({"kind": "letter", "parts": [{"kind": None}]}, {"kind": "letter", "parts": [{"kind": None}]}),
     "not an object": (["a"], ["a"]),
     "list that is none": ({"parts": 1}, {"kind": "letter", "parts": 1}),
 }

@@ -35,6 +35,7 @@ from pydantic_core import PydanticSerializationError, core_schema
 
 from .finite import is_finite, list_non_finite
 from .json_types import is_json_array, is_json_object
+from .schema_nodes import build_validator
 
 
 class SchemaModel(BaseModel):
@@ -151,7 +152,7 @@ class BranchSelector:
                 each["option"],
                 frozenset(each["kinds"]),
                 frozenset(each["members"]),
-                jsonschema_rs.validator_for({"$ref": each["schema"]}, registry=package.registry, validate_formats=True, offline=True).is_valid,
+                build_validator({"$ref": each["schema"]}, package.registry).is_valid,
             )
             for each in package.unions[self._union]
         )
