@@ -82,12 +82,12 @@ ORDER BY ended_at LIMIT :limit FOR UPDATE SKIP LOCKED
 UPDATE a2a_messages m SET task = NULL, skill = t.skill FROM a2a_tasks t WHERE t.key = m.task AND m.task = ANY (:keys::uuid[])
 
 -- name: trim_messages
--- Of the messages that outlived their tasks, a conversation keeps the newest.
+-- Of the messages that outlived their tasks, a conversation keeps the newest. Only they have a skill; see the index `a2a_messages_kept`.
 DELETE FROM a2a_messages WHERE id IN (
     SELECT surplus.id
     FROM (SELECT DISTINCT scope, context_id FROM a2a_tasks WHERE key = ANY (:keys::uuid[])) AS ended, LATERAL (
         SELECT id FROM a2a_messages m
-        WHERE m.scope = ended.scope AND m.context_id = ended.context_id AND m.task IS NULL ORDER BY said_at DESC, id DESC OFFSET :keep
+        WHERE m.scope = ended.scope AND m.context_id = ended.context_id AND m.skill IS NOT NULL ORDER BY said_at DESC, id DESC OFFSET :keep
     ) AS surplus
 )
 
