@@ -19,6 +19,7 @@ with explain_missing(__name__):
     from litestar import Litestar
 
 from a2a_runtime.app import create_app
+from a2a_runtime.http.start_errors import describe_start_error
 from a2a_runtime.plugin import check_types
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
@@ -70,7 +71,8 @@ class AgentsInFront:
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
         except BaseException as error:
-            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            message = describe_start_error(error) or str(error)
+            await send({"type": "lifespan.startup.failed", "message": message})
             raise
         await send({"type": "lifespan.shutdown.complete"})
 

@@ -11,16 +11,14 @@ import importlib
 import os
 import socket
 import traceback
-from collections.abc import Iterator
 from itertools import dropwhile
 from pathlib import Path
 
 import click
-from litestar.exceptions import ImproperlyConfiguredException
 
 import a2a_runtime
-from a2a_runtime.errors import ConfigurationError, ListenError, StoreUnavailableError
-from a2a_runtime.importing import MissingLibraryError, to_missing_extra
+from a2a_runtime.http.start_errors import CONFIGURATION_ERRORS, describe_start_error, list_causes
+from a2a_runtime.importing import to_missing_extra
 
 _OWN_FOLDERS = tuple(str(Path(each.__file__ or "").parent) for each in (a2a_runtime, importlib))
 
@@ -55,24 +53,13 @@ def report_import_error(name: str, error: Exception) -> click.ClickException:
 
 def report_start_error(error: BaseException) -> click.ClickException:
     """Describe an exception of a start: in one line if it names the cure, otherwise with its traceback."""
-    causes = list(dict.fromkeys(_flatten(error)))
-    if all(isinstance(each, ConfigurationError | ImproperlyConfiguredException | MissingLibraryError) for each in causes):
-        return InvalidConfigurationError("; ".join(_describe(each) for each in causes))
-    if all(isinstance(each, ListenError | StoreUnavailableError) for each in causes):
-        return StartError("; ".join(_describe(each) for each in causes))
-    return StartError("the app has not started:\n" + "\n".join(_format_traceback(each) for each in causes))
-
-
-def _describe(error: BaseException) -> str:
-    return error.detail if isinstance(error, ImproperlyConfiguredException) else str(error)
-
-
-def _flatten(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _flatten(each)
-    else:
-        yield error
+    causes = list_causes(error)
+    reason = describe_start_error(error)
+    if reason is None:
+        return StartError("the app has not started:\n" + "\n".join(_format_traceback(each) for each in causes))
+    if all(isinstance(each, CONFIGURATION_ERRORS) for each in causes):
+        return InvalidConfigurationError(reason)
+    return StartError(reason)
 
 
 def _is_own(frame: traceback.FrameSummary) -> bool:

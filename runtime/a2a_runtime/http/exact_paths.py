@@ -25,6 +25,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from a2a_runtime.http.endpoints import SurfaceEndpoints
 from a2a_runtime.http.mounting import is_host_handler
+from a2a_runtime.http.start_errors import shorten_failures
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # Litestar's own types leave open what its handlers and hooks take.
@@ -69,8 +70,10 @@ class ShortcutApp(Litestar):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - those of a lifespan are of other types
         """Call the endpoint of a path while the shortcut is the outermost handler, or the framework."""
+        if scope["type"] == _LIFESPAN:
+            return await super().__call__(scope, receive, shorten_failures(send))
         shortcut = self.asgi_handler
-        endpoint = shortcut.find(scope) if isinstance(shortcut, ExactPathRouter) and scope["type"] != _LIFESPAN else None
+        endpoint = shortcut.find(scope) if isinstance(shortcut, ExactPathRouter) else None
         if endpoint is None:
             return await super().__call__(scope, receive, send)
         scope["litestar_app"] = self
