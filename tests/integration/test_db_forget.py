@@ -18,7 +18,7 @@ from a2a_runtime.commands.db import command
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.factory import create_store
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange
-from a2a_runtime.stores.sqlite.connection import FileLock
+from a2a_runtime.stores.sqlite.file_lock import FileLock
 from a2a_runtime.testing.store_contract.case import build_message, build_new_task, clean_up, create_task, end_task, replace_artifact
 
 OWNER, SECRET, KEPT = "ada-lovelace", "analytical-engine", "flying-machine"

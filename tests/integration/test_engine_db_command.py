@@ -17,7 +17,7 @@ from a2a_runtime.commands.db import command
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.stores.factory import create_store
 from a2a_runtime.stores.models import TaskQuery
-from a2a_runtime.stores.sqlite.connection import FileLock
+from a2a_runtime.stores.sqlite.file_lock import FileLock
 from a2a_runtime.testing.agent import run_agent
 
 

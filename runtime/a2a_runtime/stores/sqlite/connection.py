@@ -1,36 +1,21 @@
-"""The database file: its connections, errors, lock and migrations."""
+"""The database file: its connections, errors and migrations."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
+from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores import sql
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock_file(file: int) -> None:
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock_file(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
 
 SQL: Final = sql.load("a2a_runtime.stores.sqlite", "connection.sql", "tasks.sql", "lists.sql", "contexts.sql", "runs.sql", "pushes.sql", "counts.sql")
 
 _MIN_SQLITE_VERSION = (3, 37)  # STRICT tables
 _BUSY_TIMEOUT_SECONDS = 10.0
 _MAX_CACHED_STATEMENTS = 256
-_FILE_MODE = 0o600
 _SYNCHRONOUS: Mapping[str, str] = {"full": "synchronous_full", "normal": "synchronous_normal"}
 """Statement of each mode. With the others of SQLite, a power failure could damage the file."""
 
@@ -43,19 +28,6 @@ _FIXES: Mapping[str, str] = {
     "SQLITE_BUSY": "another process holds the file for too long; stop other programs that use it",
     "SQLITE_IOERR": "the disk reports errors; read the log of the system",
 }
-
-
-def create_file(path: Path) -> None:
-    """Create the file for its owner only, unless it exists; SQLite gives its companions the same mode."""
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE))
-    except OSError as error:
-        raise StoreUnavailableError(f"{path}: {error.strerror}; make the file and its folder writable for this user") from error
-
-
-def identify(path: Path) -> Sequence[tuple[int, int]]:
-    """Identify the file and its log on their disk."""
-    return [(status.st_dev, status.st_ino) for status in (path.stat(), Path(f"{path}-wal").stat())]
 
 
 def check_synchronous(mode: str) -> None:
@@ -91,37 +63,6 @@ def to_unavailable_error(path: Path, error: sqlite3.Error) -> StoreUnavailableEr
     return StoreUnavailableError(f"{path}: {error} ({name}); {fix}")
 
 
-class FileLock:
-    """Lock of the process that runs on a file; others may only attach to it.
-
-    It is a lock of the operating system on a file beside the database, which ends with its process. The lock file is never removed: then two
-    processes could lock two files of that name.
-    """
-
-    def __init__(self, database: Path) -> None:
-        self._database = database
-        self._file: int | None = None
-
-    def acquire(self) -> None:
-        """Acquire the lock, or raise ``StoreInUseError``."""
-        path = self._database.with_name(f"{self._database.name}.lock")
-        file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
-        try:
-            _lock_file(file)
-        except OSError as error:
-            os.close(file)
-            raise StoreInUseError(
-                f"{self._database}: another process runs on this file ({path}); stop it, use another file, or use Postgres to share a store"
-            ) from error
-        self._file = file
-
-    def release(self) -> None:
-        """Release the lock."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
-
 class Migration(NamedTuple):
     """Statements that upgrade the schema to a version."""
 
@@ -145,6 +86,14 @@ def _split_statements(text: str) -> Iterator[str]:
             statement = ""
 
 
+def read_version(connection: sqlite3.Connection, path: Path) -> int:
+    """Read the version of the schema; 0 is a new file, or one of another program."""
+    try:
+        return int(connection.execute(SQL["schema_version"]).fetchone()[0])
+    except sqlite3.Error as error:
+        raise to_unavailable_error(path, error) from error
+
+
 def upgrade(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = ()) -> int:
     """Apply missing migrations in one transaction, and return the version. Concurrent upgrades wait for each other."""
     try:
@@ -161,7 +110,7 @@ def upgrade(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mig
 
 
 def _apply_migrations(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration]) -> int:
-    version, latest = int(connection.execute(SQL["schema_version"]).fetchone()[0]), migrations[-1].version
+    version, latest = read_version(connection, path), migrations[-1].version
     if version > latest:
         raise UnsupportedStoreError(f"{path}: schema {version} is of a newer release, this one knows {latest}; upgrade this release")
     if version == 0 and connection.execute(SQL["holds_tables"]).fetchone()[0]:

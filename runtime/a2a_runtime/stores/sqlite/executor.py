@@ -24,7 +24,8 @@ from typing import Any, TypeVar
 from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.logs import OutageLog
 from a2a_runtime.stores.base import FailPoint, no_fault
-from a2a_runtime.stores.sqlite.connection import SQL, identify, to_unavailable_error
+from a2a_runtime.stores.sqlite.connection import SQL, to_unavailable_error
+from a2a_runtime.stores.sqlite.file_watch import FileWatch
 
 _log = logging.getLogger(__name__)
 
@@ -56,12 +57,12 @@ class QueuedCall:
 class ConnectionThread:
     """Runs calls one after another in a thread."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, *, writes: bool, fail_point: FailPoint = no_fault) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, watch: FileWatch, *, writes: bool, fail_point: FailPoint = no_fault) -> None:
         self._path = path
         self._connection = connection
         self._run_batch = self._commit_batch if writes else self._read_batch
         self._fail_point = fail_point
-        self._identity = identify(path)
+        self._watch = watch
         self._outages = OutageLog(f"store: {path}")
         self._calls: SimpleQueue[QueuedCall | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run_thread, name=f"{path.name}-{'writer' if writes else 'reader'}", daemon=True)
@@ -94,7 +95,7 @@ class ConnectionThread:
         """Run a batch; whatever happens, each call has an outcome, so that no caller waits for ever."""
         failure: StoreUnavailableError | None = None
         try:
-            self._check_file()
+            self._watch.check()
             self._run_batch(calls)
         except StoreUnavailableError as error:
             failure = error
@@ -111,13 +112,6 @@ class ConnectionThread:
             self._outages.on_failure(unavailable)
         elif self._outages.is_open:
             self._outages.on_success()
-
-    def _check_file(self) -> None:
-        """Raise if the path no longer leads to the file of the connection: its writes would be lost with the file."""
-        with contextlib.suppress(OSError):
-            if identify(self._path) == self._identity:
-                return
-        raise StoreUnavailableError(f"{self._path}: the file or its log was deleted or replaced; put it back, or restart the process")
 
     def _next_batch(self) -> Sequence[QueuedCall] | None:
         """Wait for a call and take all that are queued; ``None`` after ``close``."""

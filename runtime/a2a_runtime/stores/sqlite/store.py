@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.errors import StoreInUseError, StoreUnavailableError, UnsupportedStoreError
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.models import ClaimedRun
 from a2a_runtime.stores.sql_store import SqlTransaction
-from a2a_runtime.stores.sqlite.connection import SQL, FileLock, check_synchronous, connect, create_file, to_unavailable_error, upgrade
+from a2a_runtime.stores.sqlite.connection import SQL, check_synchronous, connect, load_migrations, read_version, to_unavailable_error, upgrade
 from a2a_runtime.stores.sqlite.executor import ConnectionThread
+from a2a_runtime.stores.sqlite.file_lock import FileLock
+from a2a_runtime.stores.sqlite.file_watch import FileWatch
 from a2a_runtime.stores.sqlite.tasks import SqliteTasks
 
 
@@ -50,19 +52,21 @@ class SqliteStore(SqliteTasks):
         with ExitStack() as undo:
             if self._lock is not None:
                 undo.callback(self._lock.release)
-                create_file(self.path)
             writer = undo.enter_context(closing(connect(self.path, synchronous=self._options.sqlite_synchronous)))
-            upgrade(writer, self.path)
             if self._lock is not None:
+                upgrade(writer, self.path)
                 self._end_leases(writer)
+            else:
+                _upgrade_unused(writer, self.path)
             reader = undo.enter_context(closing(connect(self.path, read_only=True)))
             lister = undo.enter_context(closing(connect(self.path, read_only=True)))
-            counter = connect(self.path, read_only=True)
+            counter = undo.enter_context(closing(connect(self.path, read_only=True)))
+            watch = FileWatch(self.path)
             undo.pop_all()
-        self._writer = ConnectionThread(self.path, writer, writes=True, fail_point=self._options.fail_point)
-        self._reader = ConnectionThread(self.path, reader, writes=False)
-        self._lister = ConnectionThread(self.path, lister, writes=False)
-        self._counter = ConnectionThread(self.path, counter, writes=False)
+        self._writer = ConnectionThread(self.path, writer, watch, writes=True, fail_point=self._options.fail_point)
+        self._reader = ConnectionThread(self.path, reader, watch, writes=False)
+        self._lister = ConnectionThread(self.path, lister, watch, writes=False)
+        self._counter = ConnectionThread(self.path, counter, watch, writes=False)
 
     def _end_leases(self, writer: sqlite3.Connection) -> None:
         try:
@@ -116,3 +120,22 @@ class SqliteStore(SqliteTasks):
                 await thread.close()
         if self._lock is not None:
             self._lock.release()
+
+
+def _upgrade_unused(connection: sqlite3.Connection, path: Path) -> None:
+    """Upgrade a file that no other process runs on: an older release would not start again on the new schema."""
+    version, latest = read_version(connection, path), load_migrations()[-1].version
+    if version == latest:
+        return
+    lock = FileLock(path)
+    if version < latest:
+        try:
+            lock.acquire()
+        except StoreInUseError as error:
+            problem = f"a process of an older release runs on it (schema {version}, this release has {latest})"
+            fix = "stop that process and run a2a-gen db upgrade, or use the a2a-gen of its release"
+            raise UnsupportedStoreError(f"{path}: {problem}; {fix}") from error
+    try:
+        upgrade(connection, path)
+    finally:
+        lock.release()
