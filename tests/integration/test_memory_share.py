@@ -1,4 +1,4 @@
-"""What one caller may take of a memory store, over a socket: nobody fills it for the others, nor pushes their results out."""
+"""Share of one caller in a memory store, over a socket: no caller fills it for the others, nor pushes their results out."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def cancel(client: httpx.Client, headers: Mapping[str, str], tasks: Iterable[str
 
 
 def test_one_caller_does_not_fill_the_store(client: httpx.Client) -> None:
-    """Their unfinished tasks hold a quarter of it; then they get 429 for the next one, also by JSON-RPC, until one has ended. Nobody else notices."""
+    """Their unfinished tasks hold a quarter of it; then they get 429 for the next one, also by JSON-RPC, until one has ended. No other caller notices."""
     tasks, refusal = fill(client, EVE, "wait")
     assert (refusal.status_code, "wait until one ends" in refusal.text) == (httpx.codes.TOO_MANY_REQUESTS, True)
     assert len(tasks) in {3, 4, 5}  # an event of each has the message too

@@ -1,10 +1,10 @@
-"""What each caller holds of a memory store, so that nobody takes the room of the others.
+"""Tasks and conversations of each caller in a memory store, so that no caller takes the room of the others.
 
     open     tasks that cannot be deleted: unfinished, or with pending deliveries; one caller may have a share of the store
     ended    tasks that can be deleted; with conversations, the caller who holds most loses them first
 
-Callers are sorted by the power of two of what they hold (their level). So a change of a task costs an addition, and whoever holds most, or
-half as much, is found without a look at everybody.
+Callers are sorted by the power of two of what they hold (their level). So a change of a task costs an addition, and the caller who holds
+most, or half as much, is found without a look at every caller.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Holding:
         "name",
         "open_bytes",
         "open_count",
-        "shelf",
+        "bucket",
         "task_count",
         "upper",
         "weight",
@@ -54,7 +54,7 @@ class Holding:
         self.ended: deque[MemoryTask] = deque()  # in the order in which they ended, some deleted since then
         self.conversations: dict[ConversationKey, None] = {}  # the least recently used one first
         self.lower = self.upper = 0  # of the level: the next weights that are not in it are below the one, and the other itself
-        self.shelf: dict[str, Holding] | None = None
+        self.bucket: dict[str, Holding] | None = None
         self.has_warned = False
 
     def pop_ended(self) -> MemoryTask | None:
@@ -67,7 +67,7 @@ class Holding:
 
 
 class Holdings:
-    """What every caller holds."""
+    """Holdings of all callers."""
 
     def __init__(self, max_tasks: int, max_bytes: int, caller_share: float) -> None:
         self.size_bytes = 0
@@ -180,19 +180,19 @@ class Holdings:
 
     def _place(self, holding: Holding) -> None:
         """Sort a caller by what they hold now; forget one who holds nothing."""
-        if holding.shelf is not None:
-            del holding.shelf[holding.name]
-            holding.shelf = None
+        if holding.bucket is not None:
+            del holding.bucket[holding.name]
+            holding.bucket = None
         level = holding.weight.bit_length()
         holding.lower, holding.upper = 1 << level >> 1, 1 << level
         if holding.ended:
-            holding.shelf = self._with_ended[level]
+            holding.bucket = self._with_ended[level]
         elif holding.conversations:
-            holding.shelf = self._with_conversations[level]
+            holding.bucket = self._with_conversations[level]
         elif not holding.task_count:
             del self._by_name[holding.name]
-        if holding.shelf is not None:
-            holding.shelf[holding.name] = holding
+        if holding.bucket is not None:
+            holding.bucket[holding.name] = holding
 
 
 def _refuse(holding: Holding) -> None:

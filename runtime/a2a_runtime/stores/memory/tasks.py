@@ -267,7 +267,7 @@ class MemoryTasks(MemoryBase):
             self._drop_conversation((oldest.scope, oldest.context_id))
 
     def _evict_bytes(self) -> bool:
-        """Delete tasks that have ended, then conversations, of whoever holds most, until all fits; return false if it does not."""
+        """Delete tasks that have ended, then conversations, of the caller who holds most, until all fits; return false if it does not."""
         holdings = self._index.holdings
         while self._index.size_bytes + self._conversation_bytes > self._options.max_bytes:
             holding = holdings.find_largest()
