@@ -33,6 +33,7 @@ class Holding:
     """Tasks and conversations of one caller."""
 
     __slots__ = (
+        "bucket",
         "conversations",
         "ended",
         "has_warned",
@@ -40,7 +41,6 @@ class Holding:
         "name",
         "open_bytes",
         "open_count",
-        "bucket",
         "task_count",
         "upper",
         "weight",
