@@ -20,14 +20,15 @@ from a2a_contract.dialects import MESH, V1_0
 from a2a_contract.operations import CREATE_TASK_PUSH_NOTIFICATION_CONFIG, GET_TASK, LIST_TASKS, SEND_MESSAGE, SUBSCRIBE_TO_TASK
 from a2a_contract.v1_0 import GetTaskRequest, Task, TaskPushNotificationConfig
 from a2a_runtime.app import create_app
-from a2a_runtime.auth.gate import AuthGate
+from a2a_runtime.auth.gate import AuthGate, OpenGate
 from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator
-from a2a_runtime.caller import Caller
+from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.clock import FakeClock
+from a2a_runtime.testing.store_contract.case import build_new_task, create_task
 from a2a_runtime.testing.token_issuer import TokenIssuer
 
 RPC = DialectBinding(V1_0.name, is_jsonrpc=True)
@@ -128,6 +129,54 @@ def test_unreadable_tasks_are_not_listed(client: httpx.Client) -> None:
     page = nobody.list(page_size=100)
     assert (page.tasks, page.total_size) == ([], 0)
     assert member(client, "bob", "reader").list(page_size=100).tasks
+
+
+@pytest.mark.parametrize("page_size", [2, 5, 50])
+def test_a_total_counts_what_the_policy_permits(page_size: int) -> None:
+    """Of all tasks of the list, on each of its pages, and not of the page alone."""
+
+    def is_even(_caller: Caller, _action: str, task: Task | None) -> bool:
+        """Permit every second task."""
+        return task is None or int((task.history or ())[0].parts[0].text or "") % 2 == 0
+
+    surface = Surface(guarded_agent(), gate=OpenGate(), policy=is_even)
+    with TestClient(create_app(surface, store="memory", settings=FAST_SETTINGS)) as client:
+        ada = DialectClient(client, RPC)
+        for number in range(11):
+            ada.send(str(number), message_id=f"m-{number}")
+        found, token = list[str](), ""
+        while True:
+            page = ada.list(page_size=page_size, page_token=token)
+            assert page.total_size == 6
+            found += [task.id for task in page.tasks]
+            token = page.next_page_token
+            if not token:
+                break
+        assert len(found) == len(set(found)) == 6
+
+
+def test_the_newest_thousand_tasks_are_counted_under_a_policy() -> None:
+    """Of a longer list the total is a lower bound: the policy is not called for all of it, on any page."""
+    calls = list[Task]()
+
+    def count_call(_caller: Caller, _action: str, task: Task | None) -> bool:
+        if task is not None:
+            calls.append(task)
+        return task is None or len(calls) % 2 == 0
+
+    async def fill(scope: TaskScope) -> None:
+        for _ in range(1_010):
+            await create_task(store, build_new_task(), scope)
+
+    store = MemoryStore()
+    surface = Surface(guarded_agent(), gate=OpenGate(), policy=count_call)
+    asyncio.run(fill(Caller().task_scope(surface.storage_key)))
+    with TestClient(create_app(surface, store=store, settings=FAST_SETTINGS)) as client:
+        anybody = DialectClient(client, RPC)
+        first = anybody.list(page_size=20)
+        assert (len(first.tasks), first.total_size, len(calls)) == (10, 500, 1_000)
+        following = anybody.list(page_size=20, page_token=first.next_page_token)
+        assert (len(following.tasks), following.total_size, len(calls)) == (10, 500, 1_020)
 
 
 def private(caller: Caller, _action: str, task: Task | None) -> bool:

@@ -85,6 +85,24 @@ def test_tasks_need_the_permissions_of_their_skill(client: httpx.Client, binding
     assert kept in ([plain.id], [])  # HTTP+JSON of 0.3 shows no references
 
 
+def test_a_hidden_skill_does_not_change_the_total_of_a_list(client: httpx.Client, binding: DialectBinding) -> None:
+    """The tasks that the caller may read are counted, whatever the page; those of the skill that it may not use are not."""
+    if not binding.has(LIST_TASKS):
+        pytest.skip(f"{binding} has no {LIST_TASKS.name}")
+    context_id = f"c-{binding}"
+    rich, poor = person(client, binding, "tasks pay audit"), person(client, binding)
+    for number in range(9):
+        skill = ("who", "pay", "who", "audit")[number % 4]
+        rich.task("x", skill=skill, message_id=f"m-{number}", context_id=context_id)
+    for caller, total in ((rich, 9), (poor, 5)):
+        for page_size in (2, 5, 50):
+            pages = [caller.list(page_size=page_size, context_id=context_id)]
+            while pages[-1].next_page_token:
+                pages.append(caller.list(page_size=page_size, context_id=context_id, page_token=pages[-1].next_page_token))
+            assert [page.total_size for page in pages] == [total] * -(-total // page_size)
+            assert len({task.id for page in pages for task in page.tasks}) == total
+
+
 async def note(ctx: TaskContext) -> str:
     """Keep a message in the state of the conversation."""
     await ctx.state.update({**await ctx.state.load(), str(len(await ctx.state.load())): ctx.text})

@@ -18,9 +18,10 @@ is refused if there is more.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from inspect import isawaitable
 from operator import attrgetter
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -50,12 +51,14 @@ from a2a_runtime.service.context import CallContext
 from a2a_runtime.service.validation import require_permission
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.models import StoredTask, TaskPage, TaskQuery
-from a2a_runtime.stores.pagination import MAX_PAGE_SIZE
+from a2a_runtime.stores.pagination import MAX_PAGE_SIZE, encode_page_token, invalid_token_error, parse_page_token
 
 Request = TypeVar("Request", bound=WireModel)
 
 
 _MAX_COMPARED_MESSAGES = 10_000
+_MAX_COUNTED_TASKS = 1_000
+"""Tasks of a list for which the policy is called to count them."""
 _TENANT: attrgetter[str | None] = attrgetter("tenant")
 
 
@@ -167,12 +170,52 @@ async def is_allowed(context: CallContext, operation: Operation, task: Task | No
     return await allowed if isawaitable(allowed) else allowed
 
 
-async def filter_readable(page: TaskPage, context: CallContext) -> TaskPage:
-    """Keep the tasks of a page that the caller may read. The page may become shorter than its size, and its total counts only these tasks."""
-    if _is_unrestricted(context):
-        return page
-    tasks = [stored for stored in page.tasks if await _can_read(stored, context)]
-    return replace(page, tasks=tasks, total_size=len(tasks))
+ListPage: TypeAlias = Callable[[TaskQuery], Awaitable[TaskPage]]
+"""Reads a page of the tasks of a caller from the store."""
+
+
+async def list_readable(list_page: ListPage, query: TaskQuery, context: CallContext) -> TaskPage:
+    """Read a page of the tasks that the caller may read.
+
+    The store leaves out the tasks of hidden skills. The policy is called for each task of a page, which may become shorter than its size; and for
+    the total, which is counted with the first page, for each of the newest thousand tasks. The page tokens carry that total to the other pages.
+    """
+    query = replace(query, hidden_skills=frozenset(context.hidden_skills))
+    if context.surface.policy is None:
+        return await list_page(query)
+    inner_token, total_size = _parse_policy_token(query) if query.page_token else ("", None)
+    page = await list_page(replace(query, page_token=inner_token))
+    tasks = await find_readable(page.tasks, context)
+    if total_size is None:
+        total_size = len(tasks) + await _count_following(list_page, replace(query, page_token=page.next_page_token), len(page.tasks), context)
+    total_size = max(total_size, len(tasks))
+    token = encode_page_token((page.next_page_token, total_size), *query.token_filters) if page.next_page_token else ""
+    return TaskPage(tasks, token, total_size)
+
+
+def _parse_policy_token(query: TaskQuery) -> tuple[str, int]:
+    """Return the page token of the store, and the total, from a page token of a surface with a policy."""
+    match parse_page_token(query.page_token, *query.token_filters):
+        case (str(inner_token), int(total_size)) if total_size >= 0:
+            return inner_token, total_size
+        case _:
+            raise invalid_token_error()
+
+
+async def _count_following(list_page: ListPage, query: TaskQuery, checked: int, context: CallContext) -> int:
+    """Count the tasks after the first page that the policy lets the caller read, among the newest thousand."""
+    count = 0
+    while query.page_token and checked < _MAX_COUNTED_TASKS:
+        page = await list_page(replace(query, page_size=min(MAX_PAGE_SIZE, _MAX_COUNTED_TASKS - checked)))
+        count += len(await find_readable(page.tasks, context))
+        checked += len(page.tasks)
+        query = replace(query, page_token=page.next_page_token)
+    return count
+
+
+async def find_readable(tasks: Iterable[StoredTask], context: CallContext) -> Sequence[StoredTask]:
+    """Find the tasks that the caller may read."""
+    return [stored for stored in tasks if await _can_read(stored, context)]
 
 
 async def _can_read(stored: StoredTask, context: CallContext) -> bool:

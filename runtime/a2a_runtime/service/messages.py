@@ -21,7 +21,7 @@ from a2a_runtime.execution.follow_ups import AcceptedMessage, check_follow_up, c
 from a2a_runtime.execution.skill import ReplyKind
 from a2a_runtime.lifecycle import INTERRUPTED, SETTLED
 from a2a_runtime.push.notification import check_config
-from a2a_runtime.service.authorization import filter_readable, is_allowed
+from a2a_runtime.service.authorization import find_readable, is_allowed
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.routing import route_message
 from a2a_runtime.service.srs_answers import build_status_event
@@ -124,9 +124,12 @@ class MessageOperations(ServiceBase):
         message = command.message
         if message.task_id or not message.context_id or context.dialect != srs_forms.DIALECT:
             return command
-        query = TaskQuery(message.context_id, State.INPUT_REQUIRED, page_size=1, history_length=0)
-        page = await filter_readable(await self._store.list_tasks(command.scope, query), context)
-        return replace(command, message=message.model_copy(update={"task_id": page.tasks[0].wire_id})) if page.tasks else command
+        hidden = frozenset(context.hidden_skills)
+        query = TaskQuery(message.context_id, State.INPUT_REQUIRED, page_size=1, history_length=0, hidden_skills=hidden)
+        waiting = await find_readable((await self._store.list_tasks(command.scope, query)).tasks, context)
+        if not waiting:
+            return command
+        return replace(command, message=message.model_copy(update={"task_id": waiting[0].wire_id}))
 
     async def _accept_follow_up(self, command: SendCommand, wire_id: str, context: CallContext) -> AcceptedMessage:
         """Accept a message for an existing task. Its push configuration is stored first, so that the webhook gets every event of the message."""

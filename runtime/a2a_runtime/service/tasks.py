@@ -37,7 +37,7 @@ from a2a_runtime.execution.engine import to_stream_response
 from a2a_runtime.extensions import CURSOR_HEADER
 from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.push.notification import FAILURE_KEY_PREFIX, check_config, decrypt_config
-from a2a_runtime.service.authorization import filter_readable
+from a2a_runtime.service.authorization import list_readable
 from a2a_runtime.service.context import CallContext, ServiceBase
 from a2a_runtime.service.srs_answers import build_cancel_error, build_status_event, follows_srs
 from a2a_runtime.service.validation import require_push_notifications, require_streaming
@@ -69,11 +69,11 @@ class TaskOperations(ServiceBase):
         query = replace(query, history_length=context.limit_history(query.history_length), by_creation=by_creation)
         if context.srs_form is not None and context.srs_form.page_size is not None:
             query = replace(query, page_size=context.srs_form.page_size)
-        page = await self._list_page(scope, query)
+        page = await list_readable(partial(self._list_page, scope), query, context)
         needs_context = not page.total_size and context.dialect in _DIALECTS_REQUIRING_CONTEXT and context.srs_form is None
         if needs_context and query.context_id and not await self._store.load_conversation(scope, query.context_id, 1, context.hidden_skills):
             raise TaskNotFoundError("There is no task in this context", details={"context_id": query.context_id})
-        return Encoded(ListTasksResponse, encode_page(await filter_readable(page, context), query))
+        return Encoded(ListTasksResponse, encode_page(page, query))
 
     async def _list_page(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """Read a page, which may be longer than a page of the store."""
@@ -122,7 +122,7 @@ def _find_query_errors(query: TaskQuery, *, has_all_filters: bool) -> Iterator[t
     """Check each part of a query alone: a check of the whole stops at its first error."""
     check_token: Callable[[], object] = partial(decode_page_token, query.page_token) if query.page_token else bool
     if query.page_token and has_all_filters:  # otherwise the list of the token is unknown
-        check_token = partial(parse_page_token, query.page_token, query.context_id, query.state, query.changed_after)
+        check_token = partial(parse_page_token, query.page_token, *query.token_filters)
     for check in (partial(check_page_size, query.page_size), partial(check_page_size, 1, query.history_length), check_token):
         try:
             check()

@@ -137,11 +137,18 @@ class TaskQuery(Struct, frozen=True, gc=False):
     include_artifacts: bool = False
     by_creation: bool = False
     """Newest task first, instead of newest status. No index has this order: a page takes as long as the scope, or the context, has tasks."""
+    hidden_skills: frozenset[str] = frozenset()
+    """Skills whose tasks the reader may not see: they are neither listed nor counted."""
 
     @property
     def is_plain(self) -> bool:
         """Return whether the list has at most a filter by state: stores keep the numbers of these tasks, and count all others."""
-        return self.context_id is None and self.changed_after is None
+        return self.context_id is None and self.changed_after is None and not self.hidden_skills
+
+    @property
+    def token_filters(self) -> tuple[object, ...]:
+        """The filters of the client. A page token is bound to them, and not to the skills that its reader may see: these may change between pages."""
+        return self.context_id, self.state, self.changed_after
 
 
 class LoggedEvent(Struct, frozen=True, gc=False):

@@ -92,24 +92,42 @@ def parse_task_token(query: TaskQuery) -> TaskPosition | None:
     check_page_size(query.page_size, query.history_length)
     if not query.page_token:
         return None
-    match parse_page_token(query.page_token, query.context_id, query.state, query.changed_after):
-        case (int(at), str(key)) if not query.by_creation:
-            return TaskPosition(at, key)
-        case (int(at), str(key), int(total_size)) if not query.by_creation and total_size >= 0:
-            return TaskPosition(at, key, total_size)
-        case (str(key),) if query.by_creation:
-            return TaskPosition(0, key)
-        case (str(key), int(total_size)) if query.by_creation and total_size >= 0:
-            return TaskPosition(0, key, total_size)
+    match parse_page_token(query.page_token, *query.token_filters):
+        case (int(at), str(key), *counted) if not query.by_creation:
+            return TaskPosition(at, key, parse_total(query, *counted))
+        case (str(key), *counted) if query.by_creation:
+            return TaskPosition(0, key, parse_total(query, *counted))
         case _:
             raise _foreign_token_error()
 
 
 def encode_task_token(query: TaskQuery, position: TaskPosition) -> str:
     """Encode a position in a list of tasks."""
-    total = () if position.total_size is None else (position.total_size,)
+    total = () if position.total_size is None else encode_total(query, position.total_size)
     place = (position.key,) if query.by_creation else (position.at, position.key)
-    return encode_page_token((*place, *total), query.context_id, query.state, query.changed_after)
+    return encode_page_token((*place, *total), *query.token_filters)
+
+
+def encode_total(query: TaskQuery, total_size: int) -> tuple[int | str, ...]:
+    """Return the members of a page token that carry a total, and which skills were hidden when it was counted."""
+    return (total_size, _hash_hidden(query)) if query.hidden_skills else (total_size,)
+
+
+def parse_total(query: TaskQuery, *counted: int | str) -> int | None:
+    """Return the total that a page token carries; ``None`` if it has none, or if other skills were hidden when it was counted."""
+    match counted:
+        case ():
+            return None
+        case (int(total_size),) if total_size >= 0:
+            return None if query.hidden_skills else total_size
+        case (int(total_size), str(hidden)) if total_size >= 0:
+            return total_size if query.hidden_skills and hidden == _hash_hidden(query) else None
+        case _:
+            raise _foreign_token_error()
+
+
+def _hash_hidden(query: TaskQuery) -> str:
+    return _hash_filters(tuple(sorted(query.hidden_skills)))
 
 
 def build_task_page(

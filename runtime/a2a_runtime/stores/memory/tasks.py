@@ -201,14 +201,16 @@ class MemoryTasks(MemoryBase):
         return pagination.build_task_page(query, found, total_size, load, attrgetter("position", "key"))
 
     def _iter_matching(self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None) -> Iterator[MemoryTask]:
-        oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
+        oldest, hidden = 0 if query.changed_after is None else to_millis(query.changed_after), query.hidden_skills
         if query.by_creation:
-            yield from (task for task in self._sort_by_creation(scope, query, position) if task.status_at >= oldest)
+            found = self._sort_by_creation(scope, query, position)
+            yield from (task for task in found if task.status_at >= oldest and task.skill not in hidden)
             return
         for task in self._iter_newest_first(scope, query, position.at if position else None):
             if task.status_at < oldest:
                 return
-            yield task
+            if task.skill not in hidden:
+                yield task
 
     def _sort_by_creation(self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None) -> Sequence[MemoryTask]:
         index = self._index.scopes[scope]

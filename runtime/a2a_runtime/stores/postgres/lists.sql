@@ -1,5 +1,6 @@
 -- Lists of tasks, newest status first, and their totals. A page costs its length, in a table of any size. One row more than the page means that there is
--- another page; without tasks there is one row with the total. Each kind of list has a statement, whose cached plan fits its index.
+-- another page; without tasks there is one row with the total. Each kind of list has a statement, whose cached plan fits its index. The tasks of some
+-- skills may be hidden from the reader (the last argument).
 
 -- name: total_of_states
 -- Of lists by state ($4): the total of what is kept, if $8; active states ($9) are counted.
@@ -22,6 +23,7 @@ WITH page AS MATERIALIZED (
     FROM unnest($4::text[]) AS wanted (state), LATERAL (
         SELECT key, status_at FROM a2a_tasks t
         WHERE scope = $3 AND t.state = wanted.state AND is_latest AND status_at >= $5::bigint AND (status_at, key) < ($6::bigint, $7::uuid)
+            AND skill <> ALL ($11::text[])
         ORDER BY status_at DESC, key DESC LIMIT $10
     ) AS found
     ORDER BY found.status_at DESC, found.key DESC LIMIT $10
@@ -33,7 +35,9 @@ ORDER BY page.status_at DESC, page.key DESC
 -- name: list_context
 WITH page AS MATERIALIZED (
     SELECT key, status_at FROM a2a_tasks
-    WHERE scope = $3 AND context_id = $4 AND is_latest AND state = ANY ($5::text[]) AND status_at >= $6::bigint AND (status_at, key) < ($7::bigint, $8::uuid)
+    WHERE
+        scope = $3 AND context_id = $4 AND is_latest AND state = ANY ($5::text[]) AND status_at >= $6::bigint
+        AND (status_at, key) < ($7::bigint, $8::uuid) AND skill <> ALL ($10::text[])
     ORDER BY status_at DESC, key DESC LIMIT $9
 )
 SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.status_at DESC, page.key DESC
@@ -42,7 +46,9 @@ SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments}
 -- Arguments of list_states. The tasks of the scope are read from the index of states and sorted.
 WITH page AS MATERIALIZED (
     SELECT key FROM a2a_tasks
-    WHERE scope = $3 AND state = ANY ($4::text[]) AND is_latest AND status_at >= $5::bigint AND $6::bigint IS NOT NULL AND key < $7::uuid
+    WHERE
+        scope = $3 AND state = ANY ($4::text[]) AND is_latest AND status_at >= $5::bigint
+        AND $6::bigint IS NOT NULL AND key < $7::uuid AND skill <> ALL ($11::text[])
     ORDER BY key DESC LIMIT $10
 ), {total_of_states}
 SELECT total.tasks AS total, {task_columns}
@@ -55,7 +61,7 @@ WITH page AS MATERIALIZED (
     SELECT key FROM a2a_tasks
     WHERE
         scope = $3 AND context_id = $4 AND is_latest AND state = ANY ($5::text[]) AND status_at >= $6::bigint
-        AND $7::bigint IS NOT NULL AND key < $8::uuid
+        AND $7::bigint IS NOT NULL AND key < $8::uuid AND skill <> ALL ($10::text[])
     ORDER BY key DESC LIMIT $9
 )
 SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.key DESC
@@ -68,6 +74,18 @@ SELECT coalesce(sum(found.number), 0)::bigint AS total FROM unnest(:states::text
 -- name: count_context
 SELECT count(*) AS total FROM a2a_tasks
 WHERE scope = :scope AND context_id = :context_id AND is_latest AND state = ANY (:states::text[]) AND status_at >= :oldest
+
+-- name: count_visible_states
+-- The skill is in no index, so each task is read: only for a reader from whom skills are hidden.
+SELECT count(*) AS total FROM a2a_tasks
+WHERE scope = :scope AND is_latest AND state = ANY (:states::text[]) AND status_at >= :oldest AND skill <> ALL (:hidden::text[])
+
+-- name: count_visible_context
+-- As above.
+SELECT count(*) AS total FROM a2a_tasks
+WHERE
+    scope = :scope AND context_id = :context_id AND is_latest AND state = ANY (:states::text[]) AND status_at >= :oldest
+    AND skill <> ALL (:hidden::text[])
 
 -- name: remove_from_totals
 -- Before these tasks are deleted; their rows are locked.

@@ -202,25 +202,39 @@ class PostgresTasks(PostgresBase):
         oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
         states = [*State] if query.state is None else [query.state]
         where, after = (query.history_length, query.include_artifacts, scope.to_text()), (position.at, position.key)
+        page = (query.page_size + 1, sorted(query.hidden_skills))
         try:
             if query.context_id is None:
                 active = [state for state in states if lifecycle.is_active(state)]
                 statement = SQL["list_states_by_creation" if query.by_creation else "list_states"]
-                found = await self._pool.fetch(statement, *where, states, oldest, *after, query.is_plain, active, query.page_size + 1)
+                found = await self._pool.fetch(statement, *where, states, oldest, *after, query.is_plain, active, *page)
             else:
                 statement = SQL["list_context_by_creation" if query.by_creation else "list_context"]
-                found = await self._pool.fetch(statement, *where, query.context_id, states, oldest, *after, query.page_size + 1)
+                found = await self._pool.fetch(statement, *where, query.context_id, states, oldest, *after, *page)
         except asyncpg.DataError as error:
             if not query.page_token:
                 raise
             raise pagination.invalid_token_error() from error
         total_size = found[0]["total"] if query.is_plain else position.total_size
         if total_size is None:
-            section, context = ("count_states", {}) if query.context_id is None else ("count_context", {"context_id": query.context_id})
-            (counted,) = await self._fetch(section, scope=scope.to_text(), states=states, oldest=oldest, **context)
-            total_size = counted["total"]
+            total_size = await self._count_tasks(scope, query, states, oldest)
         rows = [row for row in found if row["key"] is not None]
         return pagination.build_task_page(query, rows, total_size, to_stored_task, lambda row: (row["status_at"], str(row["key"])))
+
+    async def _count_tasks(self, scope: TaskScope, query: TaskQuery, states: Sequence[State], oldest: int) -> int:
+        """Count the tasks of a list."""
+        values: dict[str, object] = {"scope": scope.to_text(), "states": states, "oldest": oldest}
+        section = "count_visible" if query.hidden_skills else "count"
+        if query.hidden_skills:
+            values["hidden"] = sorted(query.hidden_skills)
+        if query.context_id is None:
+            section += "_states"
+        else:
+            section += "_context"
+            values["context_id"] = query.context_id
+        (counted,) = await self._fetch(section, **values)
+        total: int = counted["total"]
+        return total
 
     async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""

@@ -125,10 +125,16 @@ class SimpleStore(SimpleTasks):
                     next_position = (page_token, index)
                 if next_position is not None and total is not None:
                     break
-        total = matched if total is None else total
+        if total is None:
+            total = matched if not query.page_token else await self._count_listed(scope, query)
         loaded = [await self.load_task(scope, each, query.history_length, include_artifacts=query.include_artifacts) for each in found]
-        next_token = "" if next_position is None else pagination.encode_page_token((*next_position, total), *_filters(query))
+        next_token = "" if next_position is None else _encode_token(query, next_position, total)
         return TaskPage([each for each in loaded if each is not None], next_token, total)
+
+    async def _count_listed(self, scope: TaskScope, query: TaskQuery) -> int:
+        """Count a list again whose total was counted for a reader of other skills."""
+        async with aclosing(self._iter_listed(scope, query)) as listed:
+            return len([task.id async for _, _, task in listed])
 
     async def _list_by_creation(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest first: a storage has an order of its own, so each page reads the whole list."""
@@ -136,14 +142,14 @@ class SimpleStore(SimpleTasks):
         listed = [
             (facts.created, task.id)
             async for _, _, task, facts in self._iter_pages(query)
-            if facts.scope == scope and self._is_match(query, task, self._index.find(scope, task.id))
+            if facts.scope == scope and self._is_match(query, task, facts)
         ]
         left = sorted([each for each in listed if not query.page_token or each < _parse_creation_token(query)], reverse=True)
         loaded = [
             await self.load_task(scope, wire_id, query.history_length, include_artifacts=query.include_artifacts)
             for _, wire_id in left[: query.page_size]
         ]
-        next_token = pagination.encode_page_token(left[query.page_size - 1], *_filters(query)) if len(left) > query.page_size else ""
+        next_token = pagination.encode_page_token(left[query.page_size - 1], *query.token_filters) if len(left) > query.page_size else ""
         return TaskPage([each for each in loaded if each is not None], next_token, len(listed))
 
     async def _iter_listed(self, scope: TaskScope, query: TaskQuery, page_token: str = "") -> AsyncGenerator[tuple[str, int, Task], None]:
@@ -151,7 +157,7 @@ class SimpleStore(SimpleTasks):
         await self._fail_lost_tasks(scope)
         async with aclosing(self._iter_pages(query, page_token)) as listed:
             async for token, index, task, facts in listed:
-                if facts.scope == scope and self._is_match(query, task, self._index.find(scope, task.id)):
+                if facts.scope == scope and self._is_match(query, task, facts):
                     yield token, index, task
 
     async def _iter_pages(self, query: TaskQuery, page_token: str = "") -> AsyncGenerator[tuple[str, int, Task, reserved.TaskFacts], None]:
@@ -178,8 +184,11 @@ class SimpleStore(SimpleTasks):
                 await self._find(scope, wire_id)
         self._checked_scopes.add(scope)
 
-    def _is_match(self, query: TaskQuery, listed: Task, task: MemoryTask | None) -> bool:
-        """Check state and time again, by the clock of this process where it has the task."""
+    def _is_match(self, query: TaskQuery, listed: Task, facts: reserved.TaskFacts) -> bool:
+        """Check the skill, and state and time again, by the clock of this process where it has the task."""
+        if facts.skill in query.hidden_skills:
+            return False
+        task = self._index.find(facts.scope, listed.id)
         state, at = (State(listed.status.state), listed.status.timestamp) if task is None else (task.state, to_datetime(task.status_at))
         return query.state in {None, state} and (query.changed_after is None or (at is not None and at >= query.changed_after))
 
@@ -290,24 +299,24 @@ def _can_be_entered(storage: object) -> TypeGuard[AbstractAsyncContextManager[An
     return all(hasattr(type(storage), name) for name in ("__aenter__", "__aexit__"))
 
 
-def _filters(query: TaskQuery) -> tuple[object, ...]:
-    return query.context_id, query.state, query.changed_after
-
-
 def _parse_token(query: TaskQuery) -> tuple[str, int, int | None]:
     """Return where a list continues: the page of the storage, the number of its tasks to skip, and the total that was counted."""
     if not query.page_token:
         return "", 0, None
-    match pagination.parse_page_token(query.page_token, *_filters(query)):
-        case (str(token), int(skipped), int(total)):
-            return token, skipped, total
+    match pagination.parse_page_token(query.page_token, *query.token_filters):
+        case (str(token), int(skipped), int(total), *hidden):
+            return token, skipped, pagination.parse_total(query, total, *hidden)
         case _:
             raise pagination.invalid_token_error()
 
 
+def _encode_token(query: TaskQuery, position: tuple[str, int], total: int) -> str:
+    return pagination.encode_page_token((*position, *pagination.encode_total(query, total)), *query.token_filters)
+
+
 def _parse_creation_token(query: TaskQuery) -> tuple[int, str]:
     """Return the creation and the id of the task after which a list continues."""
-    match pagination.parse_page_token(query.page_token, *_filters(query)):
+    match pagination.parse_page_token(query.page_token, *query.token_filters):
         case (int(created), str(wire_id)):
             return created, wire_id
         case _:

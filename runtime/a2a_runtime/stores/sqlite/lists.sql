@@ -1,4 +1,5 @@
--- Lists of tasks, newest status first, and their totals. A page costs its length, in a file of any size.
+-- Lists of tasks, newest status first, and their totals. A page costs its length, in a file of any size. The tasks of some skills may be hidden from
+-- the reader; where that would be all that is read from a task beyond its index, it is a statement of its own.
 
 -- name: page_of_state
 -- Of one state; a list of all states merges these.
@@ -6,22 +7,33 @@ SELECT key, status_at FROM tasks INDEXED BY tasks_by_state
 WHERE scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest AND (status_at, key) < (:at, :key)
 ORDER BY status_at DESC, key DESC LIMIT :limit;
 
+-- name: page_of_visible_state
+SELECT key, status_at FROM tasks INDEXED BY tasks_by_state
+WHERE
+    scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest AND (status_at, key) < (:at, :key)
+    AND skill NOT IN (SELECT value FROM json_each(:hidden))
+ORDER BY status_at DESC, key DESC LIMIT :limit;
+
 -- name: page_of_context
 SELECT key, status_at FROM tasks INDEXED BY tasks_by_context
 WHERE
     scope = :scope AND context_id = :context_id AND retired = 0 AND (:state IS NULL OR state = :state)
-    AND status_at >= :oldest AND (status_at, key) < (:at, :key)
+    AND status_at >= :oldest AND (status_at, key) < (:at, :key) AND skill NOT IN (SELECT value FROM json_each(:hidden))
 ORDER BY status_at DESC, key DESC LIMIT :limit;
 
 -- name: page_of_state_by_creation
 -- The tasks of a state are read from its index and sorted.
 SELECT key, status_at FROM tasks INDEXED BY tasks_by_state
-WHERE scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest AND key < :key
+WHERE
+    scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest AND key < :key
+    AND skill NOT IN (SELECT value FROM json_each(:hidden))
 ORDER BY key DESC LIMIT :limit;
 
 -- name: page_of_context_by_creation
 SELECT key, status_at FROM tasks INDEXED BY tasks_by_context
-WHERE scope = :scope AND context_id = :context_id AND retired = 0 AND (:state IS NULL OR state = :state) AND status_at >= :oldest AND key < :key
+WHERE
+    scope = :scope AND context_id = :context_id AND retired = 0 AND (:state IS NULL OR state = :state)
+    AND status_at >= :oldest AND key < :key AND skill NOT IN (SELECT value FROM json_each(:hidden))
 ORDER BY key DESC LIMIT :limit;
 
 -- name: total_of_state
@@ -30,9 +42,17 @@ SELECT coalesce(sum(number), 0) FROM task_totals WHERE scope = :scope AND state 
 -- name: count_of_state
 SELECT count(*) FROM tasks INDEXED BY tasks_by_state WHERE scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest;
 
+-- name: count_of_visible_state
+SELECT count(*) FROM tasks INDEXED BY tasks_by_state
+WHERE
+    scope = :scope AND retired = 0 AND state = :state AND status_at >= :oldest
+    AND skill NOT IN (SELECT value FROM json_each(:hidden));
+
 -- name: count_of_context
 SELECT count(*) FROM tasks INDEXED BY tasks_by_context
-WHERE scope = :scope AND context_id = :context_id AND retired = 0 AND (:state IS NULL OR state = :state) AND status_at >= :oldest;
+WHERE
+    scope = :scope AND context_id = :context_id AND retired = 0 AND (:state IS NULL OR state = :state)
+    AND status_at >= :oldest AND skill NOT IN (SELECT value FROM json_each(:hidden));
 
 -- name: add_to_total
 INSERT INTO task_totals (scope, state, number) VALUES (?, ?, ?) ON CONFLICT (scope, state) DO UPDATE SET number = number + excluded.number;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -177,13 +178,19 @@ class SqliteTasks(SqliteBase):
         at, key, total_size = pagination.parse_task_token(query) or _FIRST_PAGE
         oldest = 0 if query.changed_after is None else to_millis(query.changed_after)
         states = [*State] if query.state is None else [query.state]
-        where = {"scope": scope.to_text(), "context_id": query.context_id, "oldest": oldest, "at": at, "key": key}
+        where = {
+            "scope": scope.to_text(),
+            "context_id": query.context_id,
+            "oldest": oldest,
+            "at": at,
+            "key": key,
+            "hidden": json.dumps(sorted(query.hidden_skills)),
+        }
         if not query.is_plain and total_size is None:
             total_size = await self._require_open(self._counter).run(partial(_count_tasks, query=query, where=where, states=states))
 
         def page(db: sqlite3.Connection) -> TaskPage:
-            sections = ("page_of_state_by_creation", "page_of_context_by_creation") if query.by_creation else ("page_of_state", "page_of_context")
-            section = sections[query.context_id is not None]
+            section = _find_page_section(query)
             each = states if query.context_id is None else [query.state]
             rows = [row for state in each for row in db.execute(SQL[section], {**where, "state": state, "limit": query.page_size + 1})]
             found = sorted(rows, key=itemgetter("key") if query.by_creation else _GET_POSITION, reverse=True)[: query.page_size + 1]
@@ -194,6 +201,15 @@ class SqliteTasks(SqliteBase):
 
 
 _GET_POSITION = itemgetter("status_at", "key")
+
+
+def _find_page_section(query: TaskQuery) -> str:
+    """Find the statement for a page of a list."""
+    if query.context_id is not None:
+        return "page_of_context_by_creation" if query.by_creation else "page_of_context"
+    if query.by_creation:
+        return "page_of_state_by_creation"
+    return "page_of_visible_state" if query.hidden_skills else "page_of_state"
 
 
 def _load_listed(db: sqlite3.Connection, position: sqlite3.Row, query: TaskQuery) -> StoredTask:
@@ -211,4 +227,5 @@ def _count_tasks(db: sqlite3.Connection, query: TaskQuery, where: Mapping[str, o
     """Count tasks by their index, which takes as long as they are many."""
     if query.context_id is not None:
         return int(db.execute(SQL["count_of_context"], {**where, "state": query.state}).fetchone()[0])
-    return sum([db.execute(SQL["count_of_state"], {**where, "state": state}).fetchone()[0] for state in states])
+    section = "count_of_visible_state" if query.hidden_skills else "count_of_state"
+    return sum([db.execute(SQL[section], {**where, "state": state}).fetchone()[0] for state in states])

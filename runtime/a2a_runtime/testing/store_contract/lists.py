@@ -166,6 +166,46 @@ class ListRules(StoreCase):
             assert len(await _all_pages(store, query)) == size
             assert len(await _all_pages(store, late)) == (4 if query.context_id else len(tasks))
 
+    async def test_the_tasks_of_hidden_skills_are_neither_listed_nor_counted(self, store: Store, clock: FakeClock) -> None:
+        """Whatever the filter, the order and the page: a reader gets a total of the tasks that it may see."""
+        seen = set[str]()
+        for number in range(9):
+            clock.advance(1)
+            skill = "pay" if number % 3 == 0 else "echo"
+            task = await create_task(store, replace(build_new_task(), skill=skill))
+            if number > 4:
+                await end_task(store, task)
+            if skill == "echo":
+                seen.add(task.key)
+        hidden = frozenset({"pay", "unknown"})
+        start = to_datetime(0)
+        for filters, total in (
+            (TaskQuery(), 6),
+            (TaskQuery("c-1"), 6),
+            (TaskQuery(state=State.COMPLETED), 3),
+            (TaskQuery("c-1", State.SUBMITTED), 3),
+            (TaskQuery(changed_after=start), 6),
+        ):
+            for by_creation in (False, True):
+                query = replace(filters, hidden_skills=hidden, page_size=2, by_creation=by_creation)
+                found = await _all_pages(store, query)
+                assert (len(found), found <= seen) == (total, True), query
+        query = TaskQuery(hidden_skills=frozenset({"pay", "echo"}))
+        page = await store.list_tasks(SCOPE, query)
+        assert (page.tasks, page.next_page_token, page.total_size) == ([], "", 0)
+
+    async def test_a_page_token_goes_on_for_a_reader_of_other_skills(self, store: Store, clock: FakeClock) -> None:
+        """What a reader may see can change between two pages: the list goes on where it was, with the total that holds from then on."""
+        for number in range(9):
+            clock.advance(1)
+            await create_task(store, replace(build_new_task(), skill="pay" if number % 3 == 0 else "echo"))
+        everything = TaskQuery("c-1", page_size=3)
+        visible = replace(everything, hidden_skills=frozenset({"pay"}))
+        for before, after, following in ((everything, visible, 4), (visible, everything, 5)):
+            first = await store.list_tasks(SCOPE, before)
+            rest = await store.list_tasks(SCOPE, replace(after, page_token=first.next_page_token, page_size=9))
+            assert (len(rest.tasks), rest.total_size) == (following, 6 if after.hidden_skills else 9)
+
     async def test_a_list_has_the_requested_detail(self, store: Store) -> None:
         """Artifacts on request, histories up to their length."""
         task = await create_task(store)
@@ -235,4 +275,4 @@ async def _all_pages(store: Store, query: TaskQuery) -> set[str]:
         if not page.next_page_token:
             assert len(seen) == len(set(seen)) == page.total_size
             return set(seen)
-        query = TaskQuery(query.context_id, query.state, query.changed_after, query.page_size, page.next_page_token)
+        query = replace(query, page_token=page.next_page_token)
