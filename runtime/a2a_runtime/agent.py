@@ -26,7 +26,7 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.execution.injection import ProcessDependencies
 from a2a_runtime.execution.placement import DEFAULT_QUEUE, Placement, RunRetryPolicy, WorkerOptions
 from a2a_runtime.execution.providers import CONTEXT, Provider
-from a2a_runtime.execution.skill import ReplyKind, Skill
+from a2a_runtime.execution.skill import HandlerKind, ReplyKind, Skill
 from a2a_runtime.skills.contract import AnyContract
 
 if TYPE_CHECKING:
@@ -123,6 +123,11 @@ class SkillDefinition:
     def id(self) -> str:
         """Id of the skill in requests."""
         return self.skill.id
+
+    @property
+    def streams(self) -> bool:
+        """True if the values that the handler yields are chunks of the result."""
+        return self.skill.handler_kind is HandlerKind.STREAM if self.contract is None else self.contract.streams
 
     def is_visible_to(self, caller: Caller) -> bool:
         """Return whether a caller may see the skill: one on the extended card only, if authenticated and permitted to use it."""

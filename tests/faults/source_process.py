@@ -18,7 +18,6 @@ from typing import Any
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.agent import Agent
 from a2a_runtime.caller import Caller
-from a2a_runtime.execution.results import join_texts
 from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.runtime import AgentRuntime
 from a2a_runtime.skills.context import SkillContext
@@ -29,6 +28,7 @@ from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, build_user_message
 from a2a_runtime.testing.skill_source import FunctionSource
+from a2a_runtime.texts import join_texts
 
 say = partial(print, flush=True)
 LEASE = 0.8
@@ -118,7 +118,7 @@ async def main() -> None:
         if stored.state not in TERMINAL:
             await runtime.engine.wait(stored.key, stored.last_seq, TERMINAL)
         task = (await runtime.engine.load(scope, name)).task.model
-        say(task.status.state.name, join_texts(task.status.message.parts) if task.status.message else "")
+        say(task.status.state.name, join_texts(task.status.message))
 
 
 if __name__ == "__main__":

@@ -22,13 +22,13 @@ from a2a_contract.lifecycle import TERMINAL
 from a2a_runtime.agent import Agent
 from a2a_runtime.caller import Caller
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.results import join_texts
 from a2a_runtime.runtime import AgentRuntime
 from a2a_runtime.stores.models import NewTask, StoredTask, TaskQuery
 from a2a_runtime.stores.simple import Message, SimpleStore, StorageChange, Task, TaskState
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS, artifact_texts, build_user_message
 from a2a_runtime.testing.dict_storage import DictStorage
+from a2a_runtime.texts import join_texts
 
 say = partial(print, flush=True)
 
@@ -113,7 +113,7 @@ async def read_tasks(runtime: AgentRuntime, task_ids: list[str]) -> None:
 def say_task(word: str, stored: StoredTask) -> None:
     """Print the state of a task, and its result or its message."""
     task = stored.task.model
-    text = artifact_texts(task).get("result", [""])[0] or (join_texts(task.status.message.parts) if task.status.message else "")
+    text = artifact_texts(task).get("result", [""])[0] or (join_texts(task.status.message))
     say(word, stored.wire_id, stored.state.name, text)
 
 

@@ -18,11 +18,11 @@ from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Task
 from a2a_runtime.app import create_app
 from a2a_runtime.caller import Caller
-from a2a_runtime.execution.results import join_texts
 from a2a_runtime.local import connect
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.texts import join_texts
 
 say = partial(print, flush=True)
 STEP = re.compile(r"(@DBOS\.step\(\)\nasync def (\w+)\(.*\n)")
@@ -43,8 +43,8 @@ def read_block(page: str) -> str:
 
 def read_texts(task: Task) -> str:
     """Read the texts of a task: of its results, or of its status."""
-    results = "".join(join_texts(each.parts) for each in task.artifacts or ())
-    return results or (join_texts(task.status.message.parts) if task.status.message else "")
+    results = "".join(join_texts(each) for each in task.artifacts or ())
+    return results or join_texts(task.status.message)
 
 
 async def talk(page: str) -> None:

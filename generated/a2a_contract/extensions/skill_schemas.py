@@ -21,7 +21,7 @@ class SkillSchemas(WireModel):
     """The schemas of a skill; plain text has none."""
 
     streaming: StrictBool = False
-    """True if the output comes in chunks, each of which matches the schema."""
+    """True if the output comes in chunks, each of which matches the schema; without a schema they are pieces of one text."""
     input: SchemaReference | None = None
     """The schema of the input."""
     output: SchemaReference | None = None
@@ -29,7 +29,7 @@ class SkillSchemas(WireModel):
 
 
 class SkillSchemasParams(WireModel):
-    """The schemas of all skills that have some."""
+    """The schemas of all skills that have some, and the skills that stream."""
 
     skills: dict[str, SkillSchemas]
     """The schemas by the id of the skill."""

@@ -26,6 +26,7 @@ from a2a_contract.json_types import is_json_object
 from a2a_contract.v1_0 import AgentCard, AgentSkill, Artifact, Message, Part, Role, Task
 from a2a_runtime.extensions import find_params
 from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, wrap_payload
+from a2a_runtime.texts import join_texts
 from a2a_runtime.typed_client.client import SkillClient, build_skill_metadata
 from a2a_runtime.typed_client.conversation import CallOptions
 from a2a_runtime.typed_client.results import PendingQuestion, build_answer, build_error, is_completed, parse_question
@@ -182,18 +183,18 @@ def build_result(answer: Task | Message) -> RemoteResult:
     """Build the result of a finished call, or raise the error of its task."""
     if isinstance(answer, Task) and not is_completed(answer):
         raise build_error(answer)
-    parts = answer.parts if isinstance(answer, Message) else _list_parts(answer)
+    contents = [answer] if isinstance(answer, Message) else _list_contents(answer)
+    parts = [part for content in contents for part in content.parts]
     files = [RemoteFile(part.filename, part.media_type, part.raw, part.url) for part in parts if part.raw is not None or part.url is not None]
     data: list[Any] = [None if part.data is JSON_NULL else part.data for part in parts if part.data is not None]
-    text = "".join(part.text for part in parts if part.text is not None)
+    text = "".join(map(join_texts, contents))
     if not data:
         return RemoteResult(text, files, answer)
     value = data[0] if len(data) == 1 else data
     return RemoteResult({"text": text, "data": value} if text else value, files, answer)
 
 
-def _list_parts(task: Task) -> Sequence[Part]:
-    artifacts: Sequence[Artifact] = task.artifacts or ()
-    if not artifacts and task.status.message is not None:
-        return task.status.message.parts
-    return [part for artifact in artifacts for part in artifact.parts]
+def _list_contents(task: Task) -> Sequence[Artifact | Message]:
+    if task.artifacts or task.status.message is None:
+        return task.artifacts or ()
+    return [task.status.message]

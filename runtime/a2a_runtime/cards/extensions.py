@@ -5,7 +5,7 @@ idempotency       every message leads to a task, since a message as the reply is
 push-config       the agent delivers notifications
 skill-selection   there are several skills to choose from
 auth-discovery    tokens of authorization servers are accepted, and the address of the metadata is known
-skill-schemas     a skill has a schema
+skill-schemas     a skill has a schema, or streams
 usage             handlers report what they consume
 """
 
@@ -43,5 +43,6 @@ def build_extensions(surface: Surface, skills: Sequence[SkillDefinition], url: s
         yield declare(AUTH_DISCOVERY, AuthDiscoveryParams(authorization_servers=[*surface.authorization_servers], resource_metadata=metadata))
     if capabilities.usage:
         yield declare(USAGE, UsageParams())
-    if schemas := build_schemas_params([skill.contract for skill in skills if skill.contract], url):
+    streaming = [skill.id for skill in skills if skill.streams] if surface.is_streaming else ()
+    if schemas := build_schemas_params([skill.contract for skill in skills if skill.contract], streaming, url):
         yield declare(SKILL_SCHEMAS, schemas)

@@ -40,6 +40,7 @@ from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.fragments import encode_chunk
 from a2a_runtime.stores.models import ClaimedRun, RecordKind, ReplayRecord
+from a2a_runtime.texts import join_texts
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -111,7 +112,7 @@ class Answer:
     @property
     def text(self) -> str:
         """The texts of the answer."""
-        return results.join_texts(self.message.parts)
+        return join_texts(self.message)
 
     @property
     def data(self) -> object:
@@ -190,7 +191,7 @@ class Context:
     @property
     def text(self) -> str:
         """The texts of the message."""
-        return results.join_texts(self._message.parts)
+        return join_texts(self._message)
 
     @property
     def data(self) -> object:

@@ -114,11 +114,6 @@ def to_chunk(value: object, *, is_lossy: bool = False) -> Chunk:
     return encode_chunk(to_artifact(value, is_lossy=is_lossy))
 
 
-def join_texts(parts: Sequence[Part]) -> str:
-    """Join the text parts."""
-    return "\n".join([part.text for part in parts if part.text is not None])
-
-
 def find_data(parts: Sequence[Part]) -> object:
     """Find the first JSON part; ``None`` without one, ``JSON_NULL`` for null."""
     return next((part.data for part in parts if part.data is not None), None)

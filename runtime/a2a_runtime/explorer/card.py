@@ -145,7 +145,7 @@ async def _describe_skills(session: AgentSession, reading: CardReading, interfac
                 **skill.to_dict(),
                 "inputSchema": given,
                 "outputSchema": made,
-                "typed": contract is not None,
+                "typed": bool(contract and (contract.input or contract.output)),
                 "stream": bool(contract and contract.streaming),
             }
         )

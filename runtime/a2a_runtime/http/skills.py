@@ -37,7 +37,7 @@ from a2a_runtime.agent import SkillDefinition
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import SystemClock
-from a2a_runtime.execution.results import RESULT, find_data, join_texts
+from a2a_runtime.execution.results import RESULT, find_data
 from a2a_runtime.extensions import SKILL_ID
 from a2a_runtime.http.asgi import HttpRequest, send_allowed_methods, send_response
 from a2a_runtime.http.dispatcher import Dispatcher, Endpoint, Invocation
@@ -48,6 +48,7 @@ from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.skills.contract import AnyContract
 from a2a_runtime.skills.handlers import get_reply_schema
 from a2a_runtime.skills.schema import extract_payload, read_fields, strip_payload_path, wrap_payload
+from a2a_runtime.texts import join_texts
 
 _TEXT = b"text/plain"
 _TASK_PARAMETER = "taskId"
@@ -160,19 +161,26 @@ def _build_response(contract: AnyContract, task: Task | None, message: Message |
     if task is None:
         return SkillResponse(200, to_json(_extract_output(contract, message.parts if message else [])))
     state = State(task.status.state) if task.status.state.is_known else State.FAILED
-    parts = task.status.message.parts if task.status.message else []
+    message = task.status.message
     if state in INTERRUPTED:
-        question = {"text": join_texts(parts), "data": find_data(parts), "schema": get_reply_schema(task.status.message)}
+        data = find_data(message.parts if message else ())
+        question = {"text": join_texts(message), "data": data, "schema": get_reply_schema(message)}
         stated = {key: value for key, value in question.items() if value is not None}
         return SkillResponse(202, to_json({_TASK_PARAMETER: task.id, "contextId": task.context_id, "question": stated}))
-    if fields := read_fields(task.status.message):
-        raise InvalidParamsError(join_texts(parts), fields=fields, details={"task_id": task.id})
+    if fields := read_fields(message):
+        raise InvalidParamsError(join_texts(message), fields=fields, details={"task_id": task.id})
     if state is not State.COMPLETED:
-        raise _ERROR_BY_STATE.get(state, InternalError)(join_texts(parts), details={"task_id": task.id})
-    results = next((each.parts for each in task.artifacts or [] if RESULT in (each.artifact_id, each.name)), parts)
-    output = [_extract_output(contract, [part]) for part in results] if contract.streams else _extract_output(contract, results)
+        raise _ERROR_BY_STATE.get(state, InternalError)(join_texts(message), details={"task_id": task.id})
+    result = next((each for each in task.artifacts or [] if RESULT in (each.artifact_id, each.name)), None)
+    if result is None:
+        parts = message.parts if message else []
+        output = [_extract_output(contract, [part]) for part in parts] if contract.streams else _extract_output(contract, parts)
+    elif contract.streams:
+        output = [_extract_output(contract, [part]) for part in result.parts]
+    else:
+        output = _extract_output(contract, result.parts, are_chunks=True)
     return SkillResponse(200, to_json(output))
 
 
-def _extract_output(contract: AnyContract, parts: list[Part]) -> object:
-    return extract_payload(parts, contract.output.validator, "result").value
+def _extract_output(contract: AnyContract, parts: list[Part], *, are_chunks: bool = False) -> object:
+    return extract_payload(parts, contract.output.validator, "result", are_chunks=are_chunks).value

@@ -3,12 +3,13 @@
     {"uri": …, "params": {"skills": {"generate-report": {"streaming": false,
         "input": {"id": …, "sha256": …, "url": …}, "output": {…}}}}}
 
-1.0 and 0.3 have the extension in the same form. The URL serves the schema that the agent applies; the hash is of its bytes. Plain text has no schema.
+1.0 and 0.3 have the extension in the same form. The URL serves the schema that the agent applies; the hash is of its bytes. Plain text has no schema:
+a skill of plain text is listed if it streams.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -76,9 +77,14 @@ def build_schema_path(skill: str, use: str) -> str:
     return f"{SCHEMAS_PATH}/{skill}/{use}.json"
 
 
-def build_schemas_params(skills: Sequence[AnyContract], base_url: str) -> SkillSchemasParams | None:
-    """Build the parameters of the extension; ``None`` if no skill has a schema."""
+def build_schemas_params(skills: Sequence[AnyContract], streaming: Collection[str], base_url: str) -> SkillSchemasParams | None:
+    """Build the parameters of the extension; ``None`` if no skill has a schema or streams.
+
+    ``streaming`` has the ids of the skills that stream, also of those without a contract.
+    """
     described = {skill.id: _describe_skill(skill, base_url) for skill in skills if skill.schemas}
+    for skill_id in streaming:
+        described.setdefault(skill_id, SkillSchemas(streaming=True))
     return SkillSchemasParams(skills=described) if described else None
 
 

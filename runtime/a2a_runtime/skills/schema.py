@@ -19,6 +19,7 @@ from a2a_contract.base import JSON_NULL
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.typed_schema import FieldErrors, SchemaMismatchError, SchemaValidator, TypedSchema, parse_json
 from a2a_contract.v1_0 import Message, Part
+from a2a_runtime.texts import join_text_parts
 
 __all__ = [
     "FIELDS_KEY",
@@ -53,8 +54,17 @@ def wrap_payload(value: object, validator: SchemaValidator | None) -> Part:
     return Part(data=JSON_NULL if value is None else value)
 
 
-def extract_payload(parts: Sequence[Part], validator: SchemaValidator, base_path: str = "message.parts") -> Payload:
-    """Extract the payload from parts, or raise ``SchemaMismatchError``."""
+def extract_payload(
+    parts: Sequence[Part],
+    validator: SchemaValidator,
+    base_path: str = "message.parts",
+    *,
+    are_chunks: bool = False,
+) -> Payload:
+    """Extract the payload from the parts of a message, or from the chunks of an artifact.
+
+    Raises ``SchemaMismatchError``.
+    """
     for index, part in enumerate(parts):
         if part.data is not None:
             return Payload(None if part.data is JSON_NULL else part.data, f"{base_path}[{index}].data")
@@ -64,7 +74,7 @@ def extract_payload(parts: Sequence[Part], validator: SchemaValidator, base_path
             ((base_path, "There is no text" if validator.is_text else "There is no JSON: send a part with data, or JSON as text"),)
         )
     if validator.is_text:
-        return Payload("\n".join(text for _, text in texts), base_path)
+        return Payload(join_text_parts(parts, are_chunks=are_chunks), base_path)
     index, text = texts[0]
     return Payload(_parse_text(text, validator, f"{base_path}[{index}].text"), f"{base_path}[{index}].text")
 

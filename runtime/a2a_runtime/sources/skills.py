@@ -17,11 +17,11 @@ from a2a_runtime.agent import Agent, SkillDefinition, SkillOptions
 from a2a_runtime.caller import Caller
 from a2a_runtime.errors import SkillSourceError
 from a2a_runtime.execution.context import Context
-from a2a_runtime.execution.results import join_texts
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import StreamingHandler, UnaryHandler
 from a2a_runtime.skills.schema import TEXT, TypedSchema
 from a2a_runtime.sources.port import SkillDescriptor, SkillSource
+from a2a_runtime.texts import join_texts
 
 _ANYTHING: JsonObject = {}
 
@@ -48,7 +48,7 @@ class SourceContract(SkillContract[Any, Any]):
     def parse_input(self, message: Message) -> Any:  # noqa: ANN401 - any JSON
         """Parse the input of a message, or raise ``InvalidParamsError``."""
         if self.reads_message:
-            return join_texts(message.parts)
+            return join_texts(message)
         if self.parse is not None:
             return self.parse(message.parts)
         return super(SourceContract, self).parse_input(message)

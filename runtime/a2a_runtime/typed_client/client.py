@@ -11,21 +11,13 @@ from uuid import uuid4
 import httpx
 
 from a2a_contract.errors import InvalidParamsError
-from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Message, Part, Role, Task, TaskArtifactUpdateEvent
+from a2a_contract.v1_0 import Message, Role, Task
 from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions
-from a2a_runtime.client.stream import TERMINAL_STATES
 from a2a_runtime.extensions import SKILL_ID
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import SchemaMismatchError, wrap_payload
 from a2a_runtime.typed_client.conversation import CallConversation, CallOptions
-from a2a_runtime.typed_client.results import (
-    build_error,
-    is_result_artifact,
-    parse_output,
-    parse_parts,
-    with_deadline,
-)
+from a2a_runtime.typed_client.results import StreamedOutput, parse_output, with_deadline
 
 I = TypeVar("I")  # noqa: E741 - the input of a skill
 O = TypeVar("O")  # noqa: E741 - its output
@@ -78,24 +70,12 @@ class SkillClient:
 
     async def _stream(self, skill: SkillContract[I, O], request: I, call_options: CallOptions) -> AsyncGenerator[O, None]:
         """Call a streaming skill; closing the iteration cancels the task."""
-        given = seen = 0  # a handler that restarts repeats its chunks; each is yielded once
+        output = StreamedOutput(skill.output)
         message = _build_message(skill, request, call_options)
         async with aclosing(with_deadline(CallConversation(self.untyped, call_options).run(message), call_options.get("timeout"))) as events:
             async for event in events:
-                if isinstance(event, Message):
-                    yield parse_parts(skill.output, event.parts, None)
-                parts: list[Part] = []
-                if isinstance(event, TaskArtifactUpdateEvent) and is_result_artifact(event.artifact):
-                    seen, parts = seen if event.append else 0, event.artifact.parts
-                elif isinstance(event, Task):
-                    seen, parts = 0, [part for each in event.artifacts or () if is_result_artifact(each) for part in each.parts]
-                for part in parts:
-                    seen += 1
-                    if seen > given:
-                        given = seen
-                        yield parse_parts(skill.output, [part], None)
-                if isinstance(event, Task) and str(event.status.state) in TERMINAL_STATES and str(event.status.state) != str(State.COMPLETED):
-                    raise build_error(event)
+                for chunk in output.read(event):
+                    yield chunk
 
 
 def build_skill_metadata(skill_id: str) -> dict[str, object]:

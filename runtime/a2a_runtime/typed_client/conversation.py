@@ -18,8 +18,9 @@ from a2a_contract.v1_0 import Message, Task, TaskStatusUpdateEvent
 from a2a_runtime.client import A2AClient, A2AClientError, SendOptions, TaskEvent
 from a2a_runtime.client.stream import INTERRUPTED_STATES, TERMINAL_STATES
 from a2a_runtime.skills.schema import strip_payload_path
+from a2a_runtime.texts import join_texts
 from a2a_runtime.typed_client.errors import InputRequiredError, SkillError
-from a2a_runtime.typed_client.results import PendingQuestion, build_answer, join_texts, parse_question
+from a2a_runtime.typed_client.results import PendingQuestion, build_answer, parse_question
 
 _MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.1, 5.0
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 from uuid import uuid4
 
 from a2a_contract.base import JsonObject
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.lifecycle import State
-from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task
+from a2a_contract.v1_0 import Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from a2a_runtime.client.stream import TERMINAL_STATES
 from a2a_runtime.skills.handlers import get_reply_schema
 from a2a_runtime.skills.model import SkillModel
 from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, TypedSchema, extract_payload, wrap_payload
+from a2a_runtime.texts import join_texts
 from a2a_runtime.typed_client.errors import ERRORS_BY_STATE, DeadlineError, FailedError, OutputError
 
 O = TypeVar("O")  # noqa: E741 - the output of a skill
@@ -28,16 +30,21 @@ RESULT_ARTIFACT = "result"
 def parse_output(schema: TypedSchema[O], answer: Task | Message) -> O:
     """Parse the output of a finished call, or raise its error."""
     if isinstance(answer, Message):
-        return parse_parts(schema, answer.parts, None)
+        return parse_content(schema, answer, None)
     if not is_completed(answer):
         raise build_error(answer)
-    return parse_parts(schema, _find_result_parts(answer), answer)
+    return parse_content(schema, find_result(answer), answer)
 
 
-def parse_parts(schema: TypedSchema[O], parts: Sequence[Part], task: Task | None) -> O:
-    """Parse an output from its parts."""
+def parse_content(schema: TypedSchema[O], content: Message | Artifact | None, task: Task | None) -> O:
+    """Parse an output from the message or the artifact that holds it."""
+    parts = content.parts if content else ()
+    return _parse_parts(schema, parts, task, are_chunks=isinstance(content, Artifact))
+
+
+def _parse_parts(schema: TypedSchema[O], parts: Sequence[Part], task: Task | None, *, are_chunks: bool) -> O:
     try:
-        value, _ = extract_payload(parts, schema.validator, "result")
+        value, _ = extract_payload(parts, schema.validator, "result", are_chunks=are_chunks)
         return schema.parse(value)
     except SchemaMismatchError as error:
         raise OutputError(f"output: does not match its schema: {error}", task) from error
@@ -55,22 +62,58 @@ def build_error(task: Task) -> Exception:
     return ERRORS_BY_STATE.get(state.name if state else "", FailedError)(text or f"task: ended as {task.status.state}", task)
 
 
-def join_texts(message: Message | None) -> str:
-    """Join the text parts of a message with newlines."""
-    return "\n".join(part.text for part in message.parts if part.text is not None) if message else ""
-
-
 def is_result_artifact(artifact: Artifact) -> bool:
     """Tell whether an artifact holds chunks of the result."""
     return RESULT_ARTIFACT in (artifact.artifact_id, artifact.name)
 
 
-def _find_result_parts(task: Task) -> Sequence[Part]:
+def find_result(task: Task) -> Artifact | Message | None:
+    """Find what holds the result of a completed task: an artifact, else the message of its status."""
     artifacts = task.artifacts or []
-    found = next((each for each in artifacts if is_result_artifact(each)), artifacts[-1] if artifacts else None)
-    if found is not None:
-        return found.parts
-    return task.status.message.parts if task.status.message else []
+    for artifact in artifacts:
+        if is_result_artifact(artifact):
+            return artifact
+    return artifacts[-1] if artifacts else task.status.message
+
+
+class StreamedOutput(Generic[O]):
+    """Chunks of a streamed output. A handler that restarts repeats its chunks; each is given once."""
+
+    def __init__(self, schema: TypedSchema[O]) -> None:
+        self._schema = schema
+        self._given = self._seen = 0
+
+    def read(self, event: Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent) -> Iterator[O]:
+        """Parse the new chunks of an event; raise the error of a task that ended without a result."""
+        if isinstance(event, Message):
+            yield parse_content(self._schema, event, None)
+        elif isinstance(event, TaskArtifactUpdateEvent):
+            if is_result_artifact(event.artifact):
+                self._seen = self._seen if event.append else 0
+                yield from self._parse_new(event.artifact.parts)
+        elif isinstance(event, Task):
+            self._seen = 0
+            yield from self._parse_new([part for each in event.artifacts or () if is_result_artifact(each) for part in each.parts])
+            yield from self._parse_end(event)
+
+    def _parse_new(self, parts: Sequence[Part]) -> Iterator[O]:
+        is_text = self._schema.validator.is_text
+        for part in parts:
+            self._seen += 1
+            if self._seen <= self._given:
+                continue
+            self._given = self._seen
+            is_file = part.text is None and part.data is None
+            if not (is_text and is_file):  # a skill of plain text may yield files between its texts
+                yield _parse_parts(self._schema, [part], None, are_chunks=True)
+
+    def _parse_end(self, task: Task) -> Iterator[O]:
+        if str(task.status.state) not in TERMINAL_STATES:
+            return
+        if not is_completed(task):
+            raise build_error(task)
+        if not self._given and task.artifacts and self._schema.validator.is_text:
+            yield parse_output(self._schema, task)  # a skill of plain text may yield artifacts of any name
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,18 @@ from report_agent import contract
 from report_agent.contract import make_surfaces
 from report_agent.handlers import ReportAgent
 
+from a2a_contract.v1_0 import Artifact, Part
 from a2a_gen.entry import main
+from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
+from a2a_runtime.auth.gate import OpenGate
+from a2a_runtime.bridges.remote_tools import RemoteTools
+from a2a_runtime.client import SendOptions
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.skills.schema import TEXT
+from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.typed_client.results import parse_output
 
 MESH: dict[str, Any] = {
     "name": "Report Generator",
@@ -70,6 +79,38 @@ def test_models_equal_those_of_the_server(url: str, folder: Path) -> None:
 
     assert asyncio.run(call()) == "One."
     assert sorted(each.name for each in folder.iterdir()) == ["remote"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_streamed_text_arrives_as_it_was_written() -> None:
+    """A handler without a schema that yields is a stream in the client; its chunks are one text, for every kind of client."""
+    agent = Agent("words")
+
+    @agent.skill
+    async def spell(ctx: TaskContext) -> AsyncIterator[object]:
+        """Say the words one by one."""
+        for word in ctx.text.split():
+            yield f"{word} "
+        yield Part(raw=b"x", filename="x.bin")
+
+    @agent.skill
+    async def draw(_: TaskContext) -> AsyncIterator[Artifact]:
+        """Give an artifact of another name."""
+        yield Artifact(artifact_id="picture", parts=[Part(text="a "), Part(text="b")])
+
+    with serve_on_socket(create_app(Surface(agent, gate=OpenGate()), store="memory", settings=FAST_SETTINGS)) as http:
+        url = str(http.base_url)
+        assert main(["client", url, "-o", "remote"]) == 0
+        remote = importlib.import_module("remote")
+
+        async def call() -> list[object]:
+            async with remote.WordsClient(url) as client, RemoteTools(url) as tools:
+                streamed = [chunk async for chunk in client.spell("a b c")]
+                drawn = [chunk async for chunk in client.draw("")]
+                whole = parse_output(TEXT, await client.untyped.send("a b c", options=SendOptions(skill="spell")))
+                return [streamed, drawn, whole, (await tools.call("spell", {"message": "a b c"})).value]
+
+        assert asyncio.run(call()) == [["a ", "b ", "c "], ["a b"], "a b c ", "a b c "]
 
 
 def test_drift_is_reported(url: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

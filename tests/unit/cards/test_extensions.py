@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import AsyncIterator
 from importlib.resources import files
 from typing import Any
 
@@ -18,6 +19,7 @@ from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.auth.jwt_tokens import JwtAuthenticator, JwtValidation
 from a2a_runtime.auth.keys import KeySet
 from a2a_runtime.cards.builder import build_card, build_document
+from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.extensions import find_params
 from a2a_runtime.surface import Surface
 
@@ -31,6 +33,27 @@ def agent(*skills: str, capabilities: Capabilities = QUIET, default: str = "", a
     for each in skills or ("one",):
         made.add(each, lambda ctx: ctx.text, answers=answers, default=each == default)  # type: ignore[arg-type]  # a word of two
     return made
+
+
+def streaming(capabilities: Capabilities = Capabilities()) -> Agent:  # noqa: B008 - frozen
+    """Make an agent with a skill of plain text that streams, and one that does not."""
+    made = Agent("a", capabilities=capabilities)
+
+    @made.skill
+    async def words(ctx: TaskContext) -> AsyncIterator[str]:
+        """Repeat the words."""
+        yield ctx.text
+
+    made.add("whole", lambda ctx: ctx.text)
+    return made
+
+
+def test_a_skill_of_plain_text_says_that_it_streams() -> None:
+    """Without schemas; the card of an agent that does not stream says nothing of it."""
+    params = find_params(build_card(Surface(streaming()), "https://agent.example"), SKILL_SCHEMAS)
+    assert params is not None
+    assert {name: each.to_dict() for name, each in params.skills.items()} == {"words": {"streaming": True}}
+    assert find_params(build_card(Surface(streaming(QUIET)), "https://agent.example"), SKILL_SCHEMAS) is None
 
 
 def typed() -> Agent:

@@ -17,8 +17,9 @@ from pydantic import BaseModel, Field, ValidationError
 
 from a2a_contract.base import JSON_NULL
 from a2a_contract.v1_0 import Artifact, Message, Part, Role
-from a2a_runtime.execution.results import RESULT, ResultTypeError, find_data, join_texts, to_artifact, to_chunk, to_parts
+from a2a_runtime.execution.results import RESULT, ResultTypeError, find_data, to_artifact, to_chunk, to_parts
 from a2a_runtime.stores.fragments import encode_chunk
+from a2a_runtime.texts import join_texts
 
 
 class Word(StrEnum):
@@ -155,6 +156,6 @@ def test_artifacts_and_messages_keep_their_parts() -> None:
     said = Message(message_id="m", role=Role.AGENT, parts=own.parts)
     assert to_artifact(own) is own
     assert to_artifact("hi") == Artifact(artifact_id=RESULT, name=RESULT, parts=[Part(text="hi")])
-    assert join_texts(to_parts(said)) == "a\nb"
+    assert (join_texts(said), join_texts(own)) == ("a\nb", "ab")
     assert find_data(to_parts(said)) == {"x": 1}
     assert find_data([]) is None

@@ -30,6 +30,7 @@ def test_data_goes_before_text(parts: list[Part], value: object, place: str) -> 
 def test_text_skills_take_all_texts() -> None:
     """For a skill that takes text, the texts of a message are the value, line by line."""
     assert extract_payload([Part(text="a"), Part(raw=b"x"), Part(text="b")], TEXT.validator).value == "a\nb"
+    assert extract_payload([Part(text="a"), Part(text="b")], TEXT.validator, are_chunks=True).value == "ab"
     assert extract_payload([Part(data="c")], TEXT.validator).value == "c"
 
 

@@ -20,10 +20,11 @@ from a2a_contract.translate.v0_3.message import write_message
 from a2a_contract.v1_0 import Message
 from a2a_runtime.bridges.apcore.calls import ModuleCall, PendingApproval
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.results import find_data, join_texts
+from a2a_runtime.execution.results import find_data
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.schema import SchemaValidator, extract_payload
 from a2a_runtime.sources.port import SkillDescriptor
+from a2a_runtime.texts import join_texts
 
 TOKEN = "_approval_token"  # noqa: S105 - the name of a member of the input
 _KEY = "apcore/approval"
@@ -114,4 +115,4 @@ def _require_approval(answer: Message) -> None:
     if is_json_object(value):
         value = value["approved"]
     if value not in (True, *_YES):
-        raise ApprovalDeniedError(join_texts(answer.parts))
+        raise ApprovalDeniedError(join_texts(answer))

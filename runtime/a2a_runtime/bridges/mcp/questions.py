@@ -22,8 +22,8 @@ from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.v1_0 import Message, Part
 from a2a_runtime.bridges.mcp.calls import ElicitParams
 from a2a_runtime.execution.context import TaskContext
-from a2a_runtime.execution.results import join_texts
 from a2a_runtime.skills.schema import SchemaValidator, extract_payload
+from a2a_runtime.texts import join_texts
 
 Action: TypeAlias = Literal["accept", "decline", "cancel"]
 _ACCEPT: Action = "accept"
@@ -77,4 +77,4 @@ def _find_text_member(form: JsonObject) -> tuple[str, JsonObject] | None:
 
 
 def _parse_consent(answer: Message) -> mt.ElicitResult:
-    return mt.ElicitResult(action=_REFUSALS.get(join_texts(answer.parts).strip().lower(), _ACCEPT))
+    return mt.ElicitResult(action=_REFUSALS.get(join_texts(answer).strip().lower(), _ACCEPT))

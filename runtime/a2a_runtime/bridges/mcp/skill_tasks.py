@@ -26,8 +26,9 @@ from a2a_runtime.bridges.mcp.caller_questions import build_elicitation, find_sup
 from a2a_runtime.bridges.mcp.tool_results import build_error_result
 from a2a_runtime.bridges.remote_tools import RemoteTools, build_result
 from a2a_runtime.client.stream import INTERRUPTED_STATES, TERMINAL_STATES
+from a2a_runtime.texts import join_texts
 from a2a_runtime.typed_client.errors import SkillError
-from a2a_runtime.typed_client.results import build_answer, join_texts, parse_question
+from a2a_runtime.typed_client.results import build_answer, parse_question
 
 TASKS = "io.modelcontextprotocol/tasks"
 """The extension."""

@@ -19,8 +19,9 @@ from a2a_runtime.commands.terminal.command import CallError
 from a2a_runtime.commands.terminal.text import to_safe_json, to_safe_line, to_safe_text
 from a2a_runtime.commands.usage_errors import CommandUsageError
 from a2a_runtime.skills.schema import read_fields
+from a2a_runtime.texts import join_texts
 from a2a_runtime.typed_client.conversation import Progress
-from a2a_runtime.typed_client.results import is_completed, join_texts
+from a2a_runtime.typed_client.results import is_completed
 
 _STATE_NAMES = {str(state): state.name.lower().replace("_", "-") for state in State}
 _UNKNOWN_NAME = "file"

@@ -195,7 +195,7 @@ class ListRules(StoreCase):
         assert (page.tasks, page.next_page_token, page.total_size) == ([], "", 0)
 
     async def test_a_page_token_goes_on_for_a_reader_of_other_skills(self, store: Store, clock: FakeClock) -> None:
-        """What a reader may see can change between two pages: the list goes on where it was, with the total that holds from then on."""
+        """Its rights may change between two pages: the list goes on where it was, with the total that holds from then on."""
         for number in range(9):
             clock.advance(1)
             await create_task(store, replace(build_new_task(), skill="pay" if number % 3 == 0 else "echo"))
