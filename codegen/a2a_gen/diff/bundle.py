@@ -23,10 +23,10 @@ from urllib.parse import quote
 import jsonschema_rs
 
 from a2a_gen.diff.member_names import MemberNames, as_list, as_table, descend, is_vacuous
-from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, find_identity, is_annotation
+from a2a_gen.diff.resources import find_address
+from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_annotation
 from a2a_gen.diff.value_set import find_tag_values
 from a2a_gen.source.json_text import Json
-from a2a_gen.source.references import join_address, split_fragment
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MAX_BUNDLED_SCHEMAS = 120
@@ -256,15 +256,10 @@ class SchemaBundle:
 
 def build_scoped(tree: SchemaTree, schemas: Sequence[SchemaLocation]) -> tuple[dict[str, Json], jsonschema_rs.Registry]:
     """Build a schema that refers to the documents as they are, for trees whose references depend on scopes; it has no other forms."""
-    addresses = {path: _find_address(tree, path) for path in tree.documents}
+    addresses = {path: find_address(path, document.data) for path, document in tree.documents.items()}
     resources = [(addresses[path], document.data) for path, document in tree.documents.items()]
     parts: list[Json] = [{"$ref": f"{addresses[each.file]}#{quote(each.pointer, safe='/~')}"} for each in schemas]
     return {"$schema": DRAFT, **({"allOf": parts} if parts else {})}, jsonschema_rs.Registry(resources)
-
-
-def _find_address(tree: SchemaTree, path: str) -> str:
-    base = f"http://a2a-gen.invalid/{quote(path)}"
-    return split_fragment(join_address(base, find_identity(tree.documents[path].data)))[0]
 
 
 def _define_atoms(names: Iterable[str]) -> dict[str, Json]:

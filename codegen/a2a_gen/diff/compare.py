@@ -6,15 +6,16 @@ changes of a pair and the pairs below it, without recursion. ``has_effect`` walk
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from a2a_gen.diff.change import ChildPair, ComparisonItem, NodePair, RuleContext, SchemaChange
 from a2a_gen.diff.rules.annotations import AFTER_SUNSET, BEFORE_SUNSET, NOT_RESERVED, REMOVALS, compare_member_annotations
-from a2a_gen.diff.rules.applicators import build_undecided_union, compare_conditions
+from a2a_gen.diff.rules.applicators import OPENED_OVERLAP, build_undecided_union, compare_conditions
 from a2a_gen.diff.rules.arrays import compare_items
 from a2a_gen.diff.rules.bounds import compare_number, compare_size, compare_unique
-from a2a_gen.diff.rules.closed import compare_others
+from a2a_gen.diff.rules.closed import OPENED, compare_others
 from a2a_gen.diff.rules.enums import ENUM_OPENED, compare_values
 from a2a_gen.diff.rules.presence import MEMBER_ADDED, MEMBER_REMOVED, compare_presence
 from a2a_gen.diff.rules.properties import ADDED_OPTIONAL, REMOVED_OPTIONAL, compare_members
@@ -37,6 +38,7 @@ _NAMING_KEYWORDS = frozenset({"properties", "patternProperties", "dependentSchem
 # A part of these that accepts more documents can make the whole accept fewer, or lets documents mix the parts.
 NOT_MONOTONE = frozenset({"contains", "dependencies", "dependentSchemas", "if", "not", "oneOf", "unevaluatedItems", "unevaluatedProperties"})
 _MIXING = NOT_MONOTONE | {"allOf"}
+_TEXTS = frozenset({"$comment", "description", "examples", "title"})
 _UNORDERED_KEYWORDS = frozenset({"required", "enum", "type"})
 
 
@@ -47,7 +49,7 @@ class SchemaEquality:
         self._trees = (old, new)
         self._known: dict[tuple[SchemaLocation, SchemaLocation], bool] = {}
         self._has_scopes = old.has_scopes or new.has_scopes
-        self._is_all_same = {path: each.data for path, each in old.documents.items()} == {path: each.data for path, each in new.documents.items()}
+        self._is_all_same = self._has_scopes and _drop_texts(old) == _drop_texts(new)
 
     def is_same(self, old: SchemaLocation, new: SchemaLocation) -> bool:
         """Return true if two schemas have equal content; false only means that they must be compared."""
@@ -127,6 +129,16 @@ class SchemaEquality:
         return self._is_equal_json(old, new, schemas, pairs, "" if plain else keyword)
 
 
+def _drop_texts(tree: SchemaTree) -> dict[str, Json]:
+    """Return the files of a tree without what their schemas say to people."""
+    files = {path: copy.deepcopy(each.data) for path, each in tree.documents.items()}
+    for data in files.values():
+        for schema in [*iter_schemas(data)]:
+            for keyword in _TEXTS & schema.members.keys():
+                del schema.members[keyword]
+    return files
+
+
 # Keywords that depend on each other.
 _GROUPS = (
     ("properties", "patternProperties", "additionalProperties"),
@@ -179,6 +191,8 @@ class Expansion:
 
 
 _UNCHANGED = Expansion()
+ITSELF = ("itself", "")
+"""The step to a definition that is an alternative as a whole."""
 
 
 class SchemaComparison:
@@ -258,8 +272,15 @@ class SchemaComparison:
         changes = tuple(drop_redundant(each for each in items if isinstance(each, SchemaChange)))
         children = tuple(each for each in items if isinstance(each, ChildPair))
         if has_overlaps and (old.has_overlaps != new.has_overlaps or changes or self.has_effect(Effect.BOTH, (child.pair for child in children))):
-            changes = (*changes, build_undecided_union(pair))
+            undecided = build_undecided_union(pair, OPENED_OVERLAP) if self._has_opened_branch(changes, children) else build_undecided_union(pair)
+            changes = (*changes, undecided)
         return Expansion(changes, children)
+
+    def _has_opened_branch(self, changes: Iterable[SchemaChange], children: Iterable[ChildPair]) -> bool:
+        """Return true if an alternative, here or in a definition, accepts members that it did not: documents of another one may match it now."""
+        definitions = [child.pair for child in children if child.step == ITSELF and child.pair not in self._in_progress]
+        below = (change for pair in definitions for change in self.expand(pair).changes)
+        return any(change.rule is OPENED for change in (*changes, *below))
 
     def _compare_kind(
         self, pair: NodePair, old: tuple[Alternative, ...], new: tuple[Alternative, ...], *, has_overlaps: bool
@@ -296,7 +317,7 @@ class SchemaComparison:
 def _pair_definitions(old: Alternative, new: Alternative) -> ChildPair:
     """Defer alternatives that are whole definitions to the comparison of those definitions."""
     nodes = SchemaNode(old.node.schemas, origin=old.node.schemas[0]), SchemaNode(new.node.schemas, origin=new.node.schemas[0])
-    return ChildPair(NodePair(*nodes, old.node.schemas[0].location, new.node.schemas[0].location), ("itself", ""), old, new)
+    return ChildPair(NodePair(*nodes, old.node.schemas[0].location, new.node.schemas[0].location), ITSELF, old, new)
 
 
 def _has_common_effect(one: Effect, other: Effect) -> bool:

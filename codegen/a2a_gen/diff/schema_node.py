@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 from urllib.parse import unquote
 
+from a2a_gen.diff.resources import Resource, ResourceMap, find_identity
 from a2a_gen.problems import Place
 from a2a_gen.source.documents import Document
 from a2a_gen.source.json_text import Json, escape_key, unescape_key
@@ -75,7 +76,9 @@ class SchemaTree:
     display_prefix: str = ""
     other_documents: Mapping[str, Document] = field(default_factory=dict[str, Document])
     entry: str = ""
-    _resolved: dict[tuple[str, str], SchemaLocation | None] = field(default_factory=dict[tuple[str, str], "SchemaLocation | None"], repr=False)
+    _resolved: dict[tuple[Resource, str], SchemaLocation | None] = field(
+        default_factory=dict[tuple[Resource, str], "SchemaLocation | None"], repr=False
+    )
 
     @cached_property
     def has_unevaluated(self) -> bool:
@@ -93,10 +96,12 @@ class SchemaTree:
 
         Dynamic references to unique anchors have been written as plain ones before.
         """
-        if self._has_text('"$dynamicRef"') or self._has_text('"$recursiveRef"'):
-            return True
-        schemas = (schema for document in self.documents.values() for schema in iter_schemas(document.data))
-        return any(schema.pointer and isinstance(schema.members.get("$id"), str) for schema in schemas)
+        return bool(self.resources.scoped_files)
+
+    @cached_property
+    def resources(self) -> ResourceMap:
+        """The files, and the schemas inside them that have an address."""
+        return ResourceMap(self.documents)
 
     def _has_text(self, text: str) -> bool:
         return any(text in json.dumps(document.data) for document in self.documents.values())
@@ -139,21 +144,34 @@ class SchemaTree:
 
     def resolve(self, schema: SchemaLocation, reference: str) -> SchemaLocation | None:
         """Resolve a ``$ref``; ``None`` if it leads out of the tree."""
-        key = (schema.file, reference)
+        base = self.resources.find_enclosing(*schema.location)
+        key = (base, reference)
         if key not in self._resolved:
-            self._resolved[key] = self._find_target(schema, reference)
+            self._resolved[key] = self._find_target(base, reference)
         return self._resolved[key]
 
-    def _find_target(self, schema: SchemaLocation, reference: str) -> SchemaLocation | None:
+    def find_dynamic_targets(self, schema: SchemaLocation) -> Iterator[SchemaLocation]:
+        """Find all schemas to which the dynamic references of a schema may lead."""
+        for path, pointer in self.resources.iter_dynamic_targets(schema.members):
+            target = self._descend(path, pointer)
+            if target is not None:
+                yield target
+
+    def _find_target(self, base: Resource, reference: str) -> SchemaLocation | None:
         address, fragment = split_fragment(reference)
-        path = self._resolve_file(schema.file, address)
-        if path is None:
+        embedded = base if not address else self.resources.find_embedded(base, address)
+        if embedded is None:
+            path = self._resolve_file(base, address)
+            embedded = None if path is None else self.resources.find_enclosing(path, "")
+        if embedded is None:
             return None
-        root = self.get_root(path)
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
-            return self._find_anchors(path).get(fragment)
-        return root.descend(*(unescape_key(step) for step in fragment.split("/")[1:]))
+            return self._find_anchors(embedded.file).get((embedded, fragment))
+        return self._descend(embedded.file, embedded.pointer + fragment)
+
+    def _descend(self, path: str, pointer: str) -> SchemaLocation | None:
+        return self.get_root(path).descend(*(unescape_key(step) for step in pointer.split("/")[1:]))
 
     def find_dangling_references(self) -> Iterator[tuple[Place, str]]:
         """Find references without a target, except remote ones and those to protocol types."""
@@ -162,20 +180,20 @@ class SchemaTree:
                 if not _is_external(reference) and self.resolve(schema, reference) is None:
                     yield self.place_at((path, f"{schema.pointer}/$ref")), reference
 
-    def _resolve_file(self, file: str, address: str) -> str | None:
-        if not address:
-            return file
-        known = self.paths_by_id.get(join_address(find_identity(self.documents[file].data), address))
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(file), unquote(address)))
+    def _resolve_file(self, base: Resource, address: str) -> str | None:
+        identity = base.address if base.pointer else find_identity(self.documents[base.file].data)
+        known = self.paths_by_id.get(join_address(identity, address))
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(base.file), unquote(address)))
         return known or (path if path in self.documents else None)
 
-    def _find_anchors(self, path: str) -> Mapping[str, SchemaLocation]:
-        found: dict[str, SchemaLocation] = {}
+    def _find_anchors(self, path: str) -> Mapping[tuple[Resource, str], SchemaLocation]:
+        found: dict[tuple[Resource, str], SchemaLocation] = {}
         for schema in iter_schemas(self.documents[path].data):
             for keyword in ("$anchor", "$dynamicAnchor"):
                 name = schema.members.get(keyword)
                 if isinstance(name, str):
-                    found[name] = SchemaLocation(path, schema.pointer, schema.data)
+                    resource = self.resources.find_enclosing(path, schema.pointer)
+                    found[resource, name] = SchemaLocation(path, schema.pointer, schema.data)
         return found
 
     def place_at(self, location: Location) -> Place:
@@ -184,14 +202,6 @@ class SchemaTree:
         document = self.documents.get(file) or self.other_documents.get(file)
         line = 1 if document is None else document.place_at(pointer).line
         return Place(posixpath.join(self.display_prefix, file) if self.display_prefix else file, line, pointer)
-
-
-def find_identity(data: Json) -> str:
-    """Find the address of a file: its ``$id``, which draft-04 calls ``id``; an empty string without one."""
-    members = data if isinstance(data, dict) else {}
-    is_old = any(draft in str(members.get("$schema")) for draft in ("draft-03", "draft-04"))
-    identity = members.get("id" if is_old else "$id")
-    return identity if isinstance(identity, str) else ""
 
 
 def _is_external(reference: str) -> bool:

@@ -12,6 +12,7 @@ from enum import Enum
 
 from a2a_gen.diff.schema_node import Location, SchemaLocation, SchemaTree
 from a2a_gen.ir.model import Contract
+from a2a_gen.source.references import iter_schemas
 
 
 class Usage(Enum):
@@ -107,6 +108,17 @@ def _iter_targets(tree: SchemaTree, schema: SchemaLocation) -> Iterator[Location
         target = tree.resolve(inner, reference)
         if target is not None and find_enclosing_definition(tree, inner.location) == schema.location:
             yield find_enclosing_definition(tree, target.location)
+    yield from _iter_dynamic_targets(tree, schema)
+
+
+def _iter_dynamic_targets(tree: SchemaTree, schema: SchemaLocation) -> Iterator[Location]:
+    if schema.file not in tree.resources.scoped_files:
+        return
+    for each in iter_schemas(schema.data):
+        inner = SchemaLocation(schema.file, f"{schema.pointer}{each.pointer}", each.data)
+        for target in tree.find_dynamic_targets(inner):
+            if find_enclosing_definition(tree, inner.location) == schema.location:
+                yield find_enclosing_definition(tree, target.location)
 
 
 def find_enclosing_definition(tree: SchemaTree, location: Location) -> Location:

@@ -21,7 +21,7 @@ from a2a_gen.diff.finding import READ_PROFILES, STRICT_PROFILES, WRITE_PROFILES,
 from a2a_gen.diff.proof import is_proven_by_rules
 from a2a_gen.diff.reference_map import ReferenceMap
 from a2a_gen.diff.rules.annotations import AFTER_SUNSET, ALIAS_REMOVED, BEFORE_SUNSET
-from a2a_gen.diff.rules.applicators import UNDECIDABLE, WHOLE_SCHEMA, is_about_unknown
+from a2a_gen.diff.rules.applicators import OPENED_OVERLAP, UNDECIDABLE, WHOLE_SCHEMA, is_about_unknown
 from a2a_gen.diff.rules.containment import NARROWED, WIDENED
 from a2a_gen.diff.rules.enums import ENUM_CLOSED, ENUM_OPENED
 from a2a_gen.diff.rules.properties import ADDED_WITH_DEFAULT, REMOVED_OPTIONAL, RENAMED, RENAMED_ALIAS
@@ -183,7 +183,7 @@ class FindingBuilder:
     def _build_finding(
         self, change: SchemaChange, reached: ReachedPair | None, usages: frozenset[Usage], witnesses: Sequence[Witness]
     ) -> Finding | None:
-        level = self._compute_level(change, usages)
+        level = self._compute_level(change, usages, reached)
         if level is ChangeLevel.NONE:
             return None
         old_definition, definition = (find_enclosing_definition(*each) for each in zip(self._trees, (change.old, change.new), strict=True))
@@ -214,11 +214,23 @@ class FindingBuilder:
             missing_witness=missing,
         )
 
-    def _compute_level(self, change: SchemaChange, usages: frozenset[Usage]) -> ChangeLevel:
-        """Return the level of a change; the profile says whether an undecided one fails."""
+    def _compute_level(self, change: SchemaChange, usages: frozenset[Usage], reached: ReachedPair | None) -> ChangeLevel:
+        """Return the level of a change; the profile, or what the comparison cannot follow, makes an undecided one fail."""
         level = compute_level(change, usages, self._options.profile)
-        is_undecided = change.rule is UNDECIDABLE and _is_about_documents(change)
-        return ChangeLevel.ERROR if is_undecided and level is ChangeLevel.WARNING and self._options.profile in STRICT_PROFILES else level
+        if level is not ChangeLevel.WARNING or change.rule is not UNDECIDABLE or not _is_about_documents(change):
+            return level
+        is_opened = dict(change.arguments)["name"] == OPENED_OVERLAP
+        is_strict = self._options.profile in STRICT_PROFILES or is_opened or self._has_scopes(reached)
+        return ChangeLevel.ERROR if is_strict else level
+
+    def _has_scopes(self, reached: ReachedPair | None) -> bool:
+        """Return true if a definition, or one that it refers to, has references that depend on scopes."""
+        roots = reached.roots if reached else []
+        seeds = {*roots, *(below for root in roots for below in self._references.find_below(root))}
+        return any(
+            seed.old_location[0] in self._trees[0].resources.scoped_files or seed.new_location[0] in self._trees[1].resources.scoped_files
+            for seed in seeds
+        )
 
     def find_unexplained(self, seeds: Mapping[NodePair, frozenset[Usage]]) -> Iterator[Finding]:
         """Find definitions that break although no rule says so."""

@@ -22,6 +22,7 @@ RULES = (ADDED, REMOVED, UNDECIDABLE)
 
 WHOLE_SCHEMA = "the schema"
 _OVERLAP = "a oneOf whose alternatives may overlap"
+OPENED_OVERLAP = "a oneOf whose alternatives may overlap in more documents"
 
 # Adding one of these narrows; for the other keywords only the change itself is known.
 _NARROWING = frozenset({"not", "if", "contains", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedItems"})
@@ -40,9 +41,9 @@ def compare_conditions(context: RuleContext) -> Iterator[SchemaChange]:
         yield context.build_change(UNDECIDABLE if is_undecided else ADDED if added else REMOVED, keyword, name=keyword)
 
 
-def build_undecided_union(pair: NodePair) -> SchemaChange:
+def build_undecided_union(pair: NodePair, name: str = _OVERLAP) -> SchemaChange:
     """Report a ``oneOf`` with overlapping alternatives: a change in one of them may have the opposite effect on the union."""
-    return SchemaChange(UNDECIDABLE, pair.old_location, pair.new_location, (("name", _OVERLAP),), pair)
+    return SchemaChange(UNDECIDABLE, pair.old_location, pair.new_location, (("name", name),), pair)
 
 
 def _collect_conditions(tree: SchemaTree, node: SchemaNode, kind: str) -> dict[str, list[SchemaLocation]]:
@@ -66,7 +67,7 @@ def _is_neutral(keyword: str, part: dict[str, Json]) -> bool:
 def is_about_unknown(change: SchemaChange) -> bool:
     """Return true if an undecided change is one of a keyword that JSON Schema does not define."""
     name = dict(change.arguments).get("name", "")
-    return change.rule is UNDECIDABLE and name not in {WHOLE_SCHEMA, _OVERLAP} and is_unknown(name)
+    return change.rule is UNDECIDABLE and name not in {WHOLE_SCHEMA, _OVERLAP, OPENED_OVERLAP} and is_unknown(name)
 
 
 def is_unknown(keyword: str) -> bool:
