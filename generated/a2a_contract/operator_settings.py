@@ -88,6 +88,8 @@ class OperatorSettings:
     """Delay before a failed webhook request is retried; it doubles with each retry."""
     push_max_delay: float = 900.0
     """Longest delay between two attempts of a webhook request."""
+    push_jitter: float = 0.25
+    """Part of such a delay that is added at random, so that many retries do not meet; 0 adds nothing."""
     push_max_attempts: int = 20
     """Attempts after which a webhook has failed and gets no more requests."""
     push_concurrency: int = 64

@@ -324,8 +324,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         return AgentRuntime(self.surfaces, self._store, self.settings, is_worker=True)
 
     async def _join_mesh(self) -> None:
-        """Send heartbeats to a registry once the app has a mesh surface or mesh tools."""
-        if self._has_heartbeat or not (self._mesh_surfaces.select() or (self._mesh_config and self._mesh_config.tools)):
+        """Send heartbeats to a registry that is configured in code, or once the app has a mesh surface or mesh tools."""
+        given = self._mesh_config
+        is_wanted = bool(self._mesh_surfaces.select()) or (given is not None and bool(given.tools or given.registry_url))
+        if self._has_heartbeat or not is_wanted:
             return
         from a2a_runtime.heartbeat.loop import run_heartbeat  # noqa: PLC0415 - loads httpx, which apps without a mesh do not need
 

@@ -10,7 +10,7 @@ its own: one skill, a URL if one is known, and no empty texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
@@ -21,10 +21,11 @@ from a2a_contract.mesh import SkillMetadata
 from a2a_contract.translate.mesh import write_agent_card as write_mesh_card
 from a2a_contract.translate.v0_3 import write_agent_card as write_v0_3_card
 from a2a_contract.translate.v0_3_proto import write_security_scheme as write_proto_security_scheme
+from a2a_contract.v0_3 import AgentCapabilities as V03AgentCapabilities
 from a2a_contract.v0_3 import AgentCard as V03AgentCard
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
-from a2a_runtime.agent import SkillDefinition
+from a2a_runtime.agent import DEFAULT_MODES, SkillDefinition
 from a2a_runtime.auth.gate import ANONYMOUS
 from a2a_runtime.caller import Caller
 from a2a_runtime.cards.extensions import build_extensions
@@ -34,6 +35,9 @@ from a2a_runtime.surface import Surface
 Document: TypeAlias = dict[str, object]
 
 _SIGNATURES, _SECURITY_SCHEMES = AgentCard.wire_name("signatures"), AgentCard.wire_name("security_schemes")
+_HISTORY = V03AgentCapabilities.wire_name("state_transition_history")
+"""Capability of 0.3 without a meaning there, which the apcore SRS wants on every card."""
+_MESH_MODES = ("application/json",)
 _FULL_VERSION_03: str = V03AgentCard.model_fields["protocol_version"].default  # cards of 0.3 have the patch level too
 
 
@@ -104,7 +108,8 @@ def _build_skill(skill: SkillDefinition) -> AgentSkill:
 def build_mesh_card(surface: Surface, base_url: str) -> Document:
     """Build the card that consumers of mcp-mesh read; a missing text falls back to the next best one."""
     agent, skill = surface.agent, next(iter(surface.skills.values()))
-    inputs, outputs = list(agent.resolve_input_modes(skill)), list(agent.resolve_output_modes(skill))
+    inputs = _resolve_mesh_modes(skill.input_modes, agent.default_input_modes)
+    outputs = _resolve_mesh_modes(skill.output_modes, agent.default_output_modes)
     mesh_skill = AgentSkill(
         id=skill.id,
         name=skill.name or skill.id,
@@ -132,6 +137,11 @@ def build_mesh_card(surface: Surface, base_url: str) -> Document:
     return document
 
 
+def _resolve_mesh_modes(modes: Sequence[str], of_agent: Sequence[str]) -> list[str]:
+    """Return the media types of a skill, or those that its agent declares; else the default of the mesh, as at the registry."""
+    return list(modes) or (list(_MESH_MODES) if of_agent is DEFAULT_MODES else list(of_agent))
+
+
 COMBINABLE_WRITERS: Mapping[str, Callable[[AgentCard], Document]] = {
     CANONICAL.name: lambda card: card.to_dict(),
     V0_3.name: lambda card: write_v0_3_card(card.to_dict()),
@@ -147,6 +157,8 @@ def build_document(surface: Surface, dialect: str, base_url: str) -> Document:
     if write := SEPARATE_WRITERS.get(dialect):
         return write(surface, base_url)
     document = COMBINABLE_WRITERS[dialect](sign_card(build_card(surface, base_url, dialect), surface, dialect))
+    if dialect == V0_3.name and surface.srs_forms and surface.signer is None and is_json_object(capabilities := document["capabilities"]):
+        document["capabilities"] = {_HISTORY: False, **capabilities}
     if dialect == V0_3.name and surface.signer is None and is_json_array(skills := document["skills"]):
         document["skills"] = [{**skill, **(surface.skills[str(skill["id"])].card_members or {})} for skill in skills if is_json_object(skill)]
     return document

@@ -18,6 +18,7 @@ import httpx
 from a2a_contract import mesh, v0_3
 from a2a_contract.binding import ResponseReader, read_with
 from a2a_contract.dialects import CANONICAL, MESH, V0_3, Dialect
+from a2a_contract.errors import A2AError
 from a2a_contract.jsonrpc import JsonRpcResponseParser
 from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.routes.cards import CARDS
@@ -40,6 +41,8 @@ _CARD_READERS: tuple[tuple[Dialect, ResponseReader[AgentCard]], ...] = (
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?(\d{1,9})")
 _NO_CACHE = re.compile(r"(?:^|[,\s])no-(?:store|cache)")
 _CARD_SUFFIX = ".json"
+STATUS = "status"
+"""Detail of an error of the contract: the HTTP status of the response without a card."""
 _NOT_FOUND_STATUSES = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.GONE))
 
 
@@ -96,8 +99,14 @@ class CardResolver:
             elif response.status not in _NOT_FOUND_STATUSES:
                 error = error_from_http(CANONICAL.name, GET_EXTENDED_AGENT_CARD, response.status, response.body)
                 error.add_note(f"{url}: status {response.status}")
+                if isinstance(error, A2AError):
+                    error.details = {**error.details, STATUS: str(response.status)}
                 first_error = first_error or error
-        raise first_error or CardNotFoundError(f"No card at {', '.join(tried)}; check the URL, or pass the URL of the card itself")
+        if first_error is not None:
+            raise first_error
+        missing = CardNotFoundError(f"No card at {', '.join(tried)}; check the URL, or pass the URL of the card itself")
+        missing.status = response.status
+        raise missing
 
     async def _revalidate(self, cached: CachedCard) -> CachedCard:
         response = await self._fetch(cached.resolved.url, cached.conditional_headers)

@@ -46,6 +46,9 @@ class A2AClientError(Exception):
 class DiscoveryError(A2AClientError):
     """The agent's interface is unknown; pass its URL as ``ClientOptions(interface_url=...)`` if you know it."""
 
+    status: int | None = None
+    """HTTP status of the response without a card, if there was one."""
+
 
 class CardNotFoundError(DiscoveryError):
     """No card at the URLs where cards are published; check the URL, or pass the URL of the card itself."""

@@ -88,6 +88,16 @@ def list_usable(listed: AgentInterface, card_dialect: Dialect, card_url: str) ->
         transport = TransportProtocol(binding)
         if _is_supported(dialect, transport):
             yield Interface(url, dialect, transport, listed.tenant or None)
+            if (base := find_base_below_prefix(url, dialect, transport)) is not None:
+                yield Interface(base, dialect, transport, listed.tenant or None)
+
+
+def find_base_below_prefix(url: str, dialect: Dialect, transport: TransportProtocol) -> str | None:
+    """Return a URL without the first step of the paths of its dialect: some cards of 0.3 have ``/v1`` in the URL already. ``None`` if it has none."""
+    for prefix in dialect.http_prefixes:
+        if transport == HTTP_JSON and prefix and url.rstrip("/").endswith(prefix):
+            return url.rstrip("/").removesuffix(prefix)
+    return None
 
 
 def _join_url(card_url: str, address: str) -> str:

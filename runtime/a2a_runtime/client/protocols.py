@@ -27,7 +27,7 @@ from a2a_contract.operations import GET_EXTENDED_AGENT_CARD
 from a2a_contract.paths import PATHS
 from a2a_contract.protobuf_values import Method
 from a2a_runtime.client.errors import InvalidResponseError, error_from_http, error_from_jsonrpc
-from a2a_runtime.client.interface import Interface
+from a2a_runtime.client.interface import Interface, find_base_below_prefix
 from a2a_runtime.client.options import GRPC, JSONRPC
 from a2a_runtime.double_base64 import decode_once, encode_twice, has_double_base64
 
@@ -148,6 +148,7 @@ class RestProtocol(ClientProtocol):
         family = dialect.form_of or dialect.name
         forms = [each for each in DIALECTS.values() if family in (each.name, each.form_of)]
         forms.sort(key=lambda each: each is not interface.dialect)
+        self._is_in_doubt = find_base_below_prefix(interface.url, dialect, interface.transport) is not None
         self._path_builders: Mapping[str, PathBuilder] = {each.name: PathBuilder(each.name, PATHS[dialect.home]) for each in forms}
 
     def encode(self, operation: Operation, request: WireModel) -> OutgoingRequest:
@@ -179,8 +180,8 @@ class RestProtocol(ClientProtocol):
             raise _build_invalid_response(operation, error, body) from error
 
     def to_error(self, operation: Operation, status: int, body: bytes, *, has_task: bool = True) -> Exception:
-        """Build the exception of a plain HTTP response."""
-        return error_from_http(self.interface.dialect.name, operation, status, body, has_task=has_task)
+        """Build the exception of a plain HTTP response; where the URL is in doubt, a bare 404 is about the path and not about a task."""
+        return error_from_http(self.interface.dialect.name, operation, status, body, has_task=has_task and not self._is_in_doubt)
 
     def find_binding(self, operation: Operation) -> AnyBinding | None:
         """Find the binding of the path, in another form of the dialect if only that has the operation."""

@@ -196,10 +196,10 @@ def _parse_deregistration(response: httpx.Response) -> RegistryResponse:
 
 @asynccontextmanager
 async def run_heartbeat(mesh: MeshConfig, surfaces: MeshSurfaces, clock: Clock | None = None) -> AsyncGenerator[RegistryHeartbeat | None, None]:
-    """Send heartbeats while the context is open; none without a registry, or without a mesh surface and tools."""
-    selected = surfaces.select() or (surfaces.surfaces() if mesh.tools else ())
+    """Send heartbeats while the context is open; none without a registry. An app without mesh surfaces is registered by its first agent."""
+    selected = surfaces.select() or surfaces.surfaces()
     if not selected or mesh.standalone or not mesh.registry_url:
-        if selected:
+        if surfaces.select() or mesh.tools:
             log.info("registry: none is configured, so the agent is not registered; set %s", ENVIRONMENT_NAMES["registry_url"][0])
         yield None
         return

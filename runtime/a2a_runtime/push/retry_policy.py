@@ -13,13 +13,13 @@ from a2a_runtime.net.target import OutboundError, UrlRefusedError
 from a2a_runtime.settings import Settings
 
 _RETRYABLE_STATUSES = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
-_JITTER = 0.25
 _MAX_DOUBLINGS = 60
 
 
 def get_delay(settings: Settings, attempt: int, random_fraction: float) -> float:
     """Compute the seconds after a failed attempt: 1, 2, 4 …, plus jitter by a fraction from 0 to 1."""
-    return min(settings.push_initial_delay * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), settings.push_max_delay) * (1 + _JITTER * random_fraction)
+    doubled = settings.push_initial_delay * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS)
+    return min(doubled, settings.push_max_delay) * (1 + settings.push_jitter * random_fraction)
 
 
 @dataclass(frozen=True, slots=True)

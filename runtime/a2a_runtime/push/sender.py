@@ -196,10 +196,15 @@ class PushSender:
             case Retry(seconds, reason):
                 log.info("delivery %s: attempt %d failed: %s; retry in %.1f s", build_delivery_id(delivery), delivery.attempts, reason, seconds)
                 await self._store.retry(delivery, seconds)
+                self._wake_after(seconds)
             case GiveUp(reason, hint):
                 log.warning("task %s: push config %.100r failed: %s %s", delivery.stored.key, delivery.config.id, reason, hint)
                 if await self._store.mark_failed(delivery, reason):
                     await self._record_failure(delivery, reason)
+
+    def _wake_after(self, seconds: float) -> None:
+        """Look for due deliveries after a time, instead of at the next poll, which is for those of other processes."""
+        asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
 
     async def _record_failure(self, delivery: Delivery, reason: str) -> None:
         """Record the failure in the task's metadata; the store has it already."""

@@ -44,7 +44,7 @@ def test_a_card_describes_the_skill(client: httpx.Client) -> None:
     assert not card.keys() & {"provider", "documentationUrl", "iconUrl", "protocolVersion"}
 
 
-@pytest.mark.requirement("mesh", "C7", "D9", "D10")
+@pytest.mark.requirement("mesh", "C3", "C7", "D9", "D10")
 def test_defaults_of_a_skill() -> None:
     """The name defaults to the id, the description to the name, and tags may be empty."""
 
@@ -55,7 +55,10 @@ def test_defaults_of_a_skill() -> None:
     agent = Agent("bare-agent")
     agent.add("bare", bare)
     card = AgentCard.model_validate_json(CardCache(Surface(agent, "/x", frozenset((MESH.name,)))).get(MESH.name, "http://x").body)
-    assert (card.skills[0].name, card.skills[0].description, card.skills[0].tags, card.skills[0].metadata) == ("bare", "bare", [], None)
+    skill = card.skills[0]
+    assert (skill.name, skill.description, skill.tags, skill.metadata) == ("bare", "bare", [], None)
+    assert (card.default_input_modes, card.default_output_modes) == (["application/json"], ["application/json"])
+    assert (skill.input_modes, skill.output_modes) == (["application/json"], ["application/json"])
 
 
 @pytest.mark.requirement("mesh", "C10", "D13")

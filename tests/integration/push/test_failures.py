@@ -11,7 +11,8 @@ from a2a_contract.dialects import CANONICAL
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.net.client import GuardedHttpClient
 from a2a_runtime.net.policy import OutboundPolicy
-from a2a_runtime.push.sender import PushSender
+from a2a_runtime.push.sender import PushSender, SenderOptions
+from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.models import NewTask
@@ -50,6 +51,17 @@ async def test_a_receiver_that_never_answers_well_has_failed_after_some_tries(st
         await noted(store, task, "a", "The webhook answered 500; given up after 6 tries")
         assert len(receiver.requests) == 6
         assert await store.claim_due(0) == []
+
+
+@pytest.mark.requirement("apcore", "FR-PSH-003")
+async def test_a_retry_waits_for_no_poll(store: Store) -> None:
+    """It is sent when its delay is over: polls are for what other processes have left."""
+    rules = SenderOptions(Settings(push_initial_delay=0.05, push_jitter=0.0, push_max_attempts=4, push_poll_interval=3600, outbound_timeout=1))
+    async with WebhookReceiver(lambda _: WebhookResponse(500)) as receiver, delivering(store, rules) as sender:
+        task = await create_task(store, build_new_task(push_config=hook(receiver)))
+        sender.on_notification()
+        await noted(store, task, "a", "The webhook answered 500; given up after 4 tries")
+        assert len(receiver.requests) == 4
 
 
 async def test_a_url_that_is_not_called_fails_at_once(store: Store) -> None:

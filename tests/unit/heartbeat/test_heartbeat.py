@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
 
 import pytest
 from integration.outcome_agent import serve_on_socket
 from unit.heartbeat.conftest import PREFIX, MeshSetup, StartHeartbeat, surface
 
 from a2a_contract.mesh import Tool
+from a2a_runtime.app import create_app
 from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.heartbeat.loop import run_heartbeat
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
@@ -142,20 +142,20 @@ async def test_a_rejection_after_an_outage_is_logged(start_heartbeat: StartHeart
 
 
 @pytest.mark.requirement("mesh", "H5")
-async def test_tools_alone_are_registered_too() -> None:
-    """As those of an mcp_agent."""
+@pytest.mark.parametrize("names", [["add"], []], ids=["tools", "no tools"])
+async def test_an_app_without_mesh_surfaces_is_registered_too(names: list[str]) -> None:
+    """As an mcp_agent, with its tools."""
     registry = FakeRegistry()
     plain = Surface(surface().agent, "/plain", gate=OpenGate())
-    config = MeshConfig("http://registry", http_host="10.0.0.42", tools=(Tool(function_name="add", capability="math"),))
+    tools = tuple(Tool(function_name=each, capability="math") for each in names)
     with serve_on_socket(registry) as client:
-        config = replace(config, registry_url=str(client.base_url))
-        async with run_heartbeat(config, MeshSurfaces(lambda: (plain,))) as heartbeat:
-            assert heartbeat is not None
-            async with asyncio.timeout(10):
-                while not heartbeat.is_registered:  # noqa: ASYNC110 - the registry runs in another thread
-                    await asyncio.sleep(0.01)
+        config = MeshConfig(str(client.base_url), http_host="10.0.0.42", tools=tools)
+        async with create_app(plain, mesh=config).lifespan(), asyncio.timeout(10):
+            while not registry.agents:  # noqa: ASYNC110 - the registry runs in another thread
+                await asyncio.sleep(0.01)
             (row,) = registry.agents.values()
-    assert (row.facts["agent_type"], "surfaces" in row.facts, [each["function_name"] for each in row.facts["tools"]]) == ("mcp_agent", False, ["add"])
+    assert (row.facts["agent_type"], "surfaces" in row.facts) == ("mcp_agent", False)
+    assert [each["function_name"] for each in row.facts["tools"]] == names
 
 
 async def test_a_slow_registry_gets_no_second_request(start_heartbeat: StartHeartbeat) -> None:

@@ -99,7 +99,10 @@ class Approvals:
             inputs = {**inputs, TOKEN: pending.id}
         elif not pending.decides:
             inputs = self._merge(inputs, answer)
-        data = {key: {**value, "answer": write_message(answer.to_dict())} for key, value in call.data.items()}
+        members: dict[str, object] = {"answer": write_message(answer.to_dict())}
+        if pending.id is not None:  # later releases take the token out of the input before a module that asks itself can read it
+            members["approval_id"] = pending.id
+        data = {key: {**value, **members} for key, value in call.data.items()}
         return replace(call, inputs=inputs, data=data)
 
     def _merge(self, inputs: Any, answer: Message) -> Any:

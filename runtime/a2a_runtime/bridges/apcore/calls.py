@@ -197,7 +197,8 @@ def _find_pending() -> Generator[None]:
     except Exception as error:
         if getattr(error, "code", None) != errors.APPROVAL_PENDING:
             raise
-        approval_id = getattr(error, "approval_id", None)
+        details = getattr(error, "details", None)
+        approval_id = getattr(error, "approval_id", None) or (details.get("approval_id") if is_json_object(details) else None)
         pending = PendingApproval(None if approval_id is None else str(approval_id), str(getattr(error, "reason", None) or ""))
         raise ApprovalNeededError(pending) from error
 

@@ -24,8 +24,8 @@ from a2a_contract.translate.v0_3.message import read_message
 from a2a_contract.translate.v0_3.message import write_message as write_v0_3_message
 from a2a_contract.translate.v0_3.task import write_task as write_v0_3_task
 from a2a_runtime.client import client as runtime_client
-from a2a_runtime.client.card_resolver import is_http_url
-from a2a_runtime.client.errors import A2AClientError, DiscoveryError, TransportError
+from a2a_runtime.client.card_resolver import STATUS, is_http_url
+from a2a_runtime.client.errors import A2AClientError, DiscoveryError, TransportError, UnexpectedStatusError
 from a2a_runtime.client.options import ClientOptions, SendOptions
 
 __all__ = [
@@ -85,11 +85,13 @@ class ApcoreClient:
     async def _read_card(self) -> v0_3.AgentCard:
         try:
             card = await self._client.get_card()
-        except DiscoveryError:
+        except (DiscoveryError, TransportError):
             raise
         except (A2AClientError, A2AError) as error:
             notes: list[str] = getattr(error, "__notes__", [])
-            raise A2ADiscoveryError(f"{self._url}: no card: {'; '.join((str(error), *notes))}") from error
+            refused = A2ADiscoveryError(f"{self._url}: no card: {'; '.join((str(error), *notes))}")
+            refused.status = _find_status(error)
+            raise refused from error
         return v0_3.AgentCard.model_validate(write_agent_card(card.to_dict()))
 
     async def send_message(
@@ -123,6 +125,14 @@ class ApcoreClient:
 
 
 A2AClient = ApcoreClient
+
+
+def _find_status(error: A2AClientError | A2AError) -> int | None:
+    """Find the HTTP status of the response that an error was made of."""
+    if isinstance(error, UnexpectedStatusError):
+        return error.status
+    status = error.details.get(STATUS) if isinstance(error, A2AError) else None
+    return None if status is None else int(status)
 
 
 def _build_options(skill_id: str | None, metadata: Mapping[str, object] | None) -> SendOptions:

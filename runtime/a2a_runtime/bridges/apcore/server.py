@@ -195,6 +195,7 @@ def build_settings(options: ServeOptions) -> Settings:
         "shutdown_grace": options.get("shutdown_timeout", _SHUTDOWN_SECONDS),
         "push_max_attempts": MAX_PUSH_ATTEMPTS,
         "push_max_delay": MAX_PUSH_DELAY,
+        "push_jitter": 0.0,
     }
     if (origins := options.get("cors_origins")) is not None:
         changes["cors_origins"] = tuple(origins)

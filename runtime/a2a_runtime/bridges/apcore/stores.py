@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store, StoreOptions
-from a2a_runtime.stores.factory import find_missing_methods
+from a2a_runtime.stores.factory import validate_store
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.simple.codec import REQUIRED
 
 DEFAULT_CAPACITY, DEFAULT_TTL_SECONDS = 10_000, 3600.0
 MEMORY = "memory"
+_SRS_METHODS = frozenset({"save", "get", "list", "delete", "save_push_config", "get_push_config", "delete_push_config"})
 
 
 class InMemoryTaskStore(MemoryStore):
@@ -24,9 +27,13 @@ def build_store(task_store: object, settings: Settings) -> Store | str:
         return InMemoryTaskStore() if settings.store == MEMORY else settings.store
     if isinstance(task_store, str):
         return task_store
-    if missing := find_missing_methods(task_store):
+    if frozenset(dir(task_store)) >= _SRS_METHODS:
+        name = type(task_store).__qualname__
         raise TypeError(
-            f"task_store: {type(task_store).__qualname__} lacks {', '.join(missing)}; implement the port a2a_runtime.stores.base.Store, or give a URL"
+            f"task_store: {name}: has the methods of the SRS, which keep no versions and no events; "
+            f"implement {', '.join(REQUIRED)} beside them, and wrap it, SimpleStore({name}(…)) of a2a_runtime.stores.simple"
         )
-    assert isinstance(task_store, Store), "has all methods"  # noqa: S101 - as above
-    return task_store
+    try:
+        return validate_store(task_store)
+    except UnsupportedStoreError as error:
+        raise TypeError(f"task_store: {error}") from error

@@ -54,6 +54,32 @@ async def test_a_pending_approval_is_a_question(store: str, tmp_path: Path) -> N
         assert [each["id"] for each in listed] == [task["id"]]
 
 
+class AskingModule(Module):
+    """Raises the pending approval itself, with the id in the details."""
+
+    description = "Waits for its owner."
+
+    def __init__(self) -> None:
+        self.tokens: list[object] = []
+
+    async def execute(self, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
+        """Wait until there is an id; early releases have it in the input."""
+        self.tokens.append(inputs.get("_approval_token") or context.data["a2a"].get("approval_id"))
+        if self.tokens[-1] is None:
+            raise apcore_errors.ModuleError("APPROVAL_PENDING", "pending", {"approval_id": "ticket-1"})
+        return {"done": True}
+
+
+async def test_a_module_may_ask_for_an_approval_itself() -> None:
+    """The id in the details of its error comes back with the answer."""
+    module = AskingModule()
+    async with run_agent(build_registry(data__wait=module)) as agent:
+        task = await agent.call("data.wait", {"number": 7})
+        assert task["status"]["state"] == "input-required"
+        done = await agent.call(None, "yes", taskId=task["id"], messageId="m-2")
+        assert (done["status"]["state"], module.tokens) == ("completed", [None, "ticket-1"])
+
+
 async def test_a_rejected_approval_fails_the_task() -> None:
     """The module does not run."""
     handler, module = DeferringHandler(), Delete()

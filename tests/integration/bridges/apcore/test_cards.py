@@ -121,7 +121,7 @@ async def test_capabilities_are_computed(module: type[Module], push: bool, expec
     async with run_agent(build_registry(one__module=module()), push_notifications=push) as agent:
         capabilities = (await agent.card())["capabilities"]
         assert (capabilities["streaming"], capabilities["pushNotifications"]) == expected
-        assert capabilities.get("stateTransitionHistory", False) is False
+        assert capabilities["stateTransitionHistory"] is False
 
 
 @pytest.mark.requirement("apcore", "FR-AGC-005", "FR-OPS-003")

@@ -70,12 +70,16 @@ async def test_the_card_is_read_and_kept() -> None:
         assert len(card.skills) == 10
         assert (await client.agent_card).name == card.name
         assert len(requests) == 1
-    for status, content in ((500, b"{}"), (404, b""), (200, b"no json"), (200, b"{}")):
+    for status, content in ((500, b"{}"), (502, b"<html>"), (401, b""), (404, b""), (200, b"no json"), (200, b"{}")):
         respond = httpx.MockTransport(lambda _, status=status, content=content: httpx.Response(status, content=content))
         async with A2AClient(URL, transport=respond) as client:
             with pytest.raises(A2ADiscoveryError, match=URL) as caught:
                 await client.agent_card
             assert status == httpx.codes.OK or f"status {status}" in str(caught.value)
+            assert caught.value.status == (None if status == httpx.codes.OK else status)
+    async with A2AClient("http://127.0.0.1:9") as client:
+        with pytest.raises(A2AConnectionError):
+            await client.agent_card
 
 
 @pytest.mark.requirement("apcore", "FR-CLI-003", "FR-CLI-005")

@@ -24,6 +24,7 @@ from starlette.routing import Mount
 from a2a_runtime.bridges.apcore import InMemoryTaskStore, async_serve, serve
 from a2a_runtime.bridges.apcore.server import build_settings
 from a2a_runtime.push.retry_policy import get_delay
+from a2a_runtime.testing.dict_storage import DictStorage
 from a2a_runtime.testing.ports import find_free_port
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookResponse
 
@@ -107,16 +108,28 @@ def test_running_tasks_get_their_time_at_the_end() -> None:
         process.communicate(timeout=30)
 
 
+async def find_nothing(*_: object) -> None:
+    """Find nothing."""
+
+
+class SrsStore:
+    """A store of tasks by the SRS."""
+
+    save = get = list = delete = save_push_config = get_push_config = delete_push_config = find_nothing
+
+
 @pytest.mark.requirement("apcore", "FR-SRV-001", "FR-SRV-002", "FR-STR-003")
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"task_store": object()}, TypeError, "task_store: object lacks .*create_task"),
+        ({"task_store": object()}, TypeError, "task_store: object: not a store; add .*create_task"),
+        ({"task_store": DictStorage()}, TypeError, r"task_store: DictStorage: not a store; wrap it, SimpleStore\(DictStorage\(…\)\)"),
+        ({"task_store": SrsStore()}, TypeError, r"task_store: SrsStore: has the methods of the SRS.* implement load_task, .*SimpleStore\(SrsStore"),
         ({"prot": 1}, TypeError, "serve: unknown option prot; known: name, "),
         ({"auth": object()}, TypeError, "auth: object is not an authenticator"),
         ({"execution_timeout": 0}, ValueError, "execution_timeout 0 is not positive"),
     ],
-    ids=["store", "name", "auth", "timeout"],
+    ids=["store", "storage", "store of the SRS", "name", "auth", "timeout"],
 )
 def test_options_that_cannot_be_used_are_errors(options: dict[str, Any], error: type[Exception], message: str) -> None:
     """Before anything is served."""
@@ -218,7 +231,8 @@ async def test_webhooks_are_for_those_who_want_them() -> None:
 async def test_a_webhook_that_fails_delays_nothing_and_is_given_up() -> None:
     """There are four attempts; a configuration is read and deleted."""
     settings = build_settings({})
-    assert [get_delay(settings, attempt, 0.0) for attempt in range(1, settings.push_max_attempts)] == [1.0, 2.0, 4.0]
+    for chance in (0.0, 1.0):
+        assert [get_delay(settings, attempt, chance) for attempt in range(1, settings.push_max_attempts)] == [1.0, 2.0, 4.0]
     async with (
         WebhookReceiver(lambda _: WebhookResponse(503)) as receiver,
         run_agent(build_registry(math__add=Add()), push_notifications=True, development=True) as agent,
