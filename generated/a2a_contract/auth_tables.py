@@ -33,6 +33,14 @@ class FailedAttemptsTable(ConfigTable):
     """The time in which they are counted."""
 
 
+class PlatformTable(ConfigTable):
+    """A platform in front that authenticates callers, such as Cloud Run or a service mesh; the agent verifies nothing itself."""
+
+    __tags__ = frozenset(["kind"])
+
+    kind: Literal["platform"] = "platform"
+
+
 ScopeTexts = TypeAliasType("ScopeTexts", dict[str, str])
 """Descriptions of scopes, by scope."""
 
@@ -162,5 +170,5 @@ class JwtTable(ConfigTable):
     """The way to a token, for the card; by default discover shows OpenID Connect."""
 
 
-AuthTables = TypeAliasType("AuthTables", dict[str, JwtTable | ApiKeysTable | BasicTable | MutualTlsTable | AnyOfTable])
+AuthTables = TypeAliasType("AuthTables", dict[str, JwtTable | ApiKeysTable | BasicTable | MutualTlsTable | PlatformTable | AnyOfTable])
 """Entries of [auth] by name."""

@@ -12,6 +12,8 @@ class OperatorSettings:
     """``memory``, ``sqlite:///file``, ``postgresql://…``, or ``module:attribute`` for a store of your own"""
     grpc: str = ""
     """Address for gRPC, ``host:port``, of the only surface or of the one that has a gRPC port; empty for none. Needs the extra ``grpc``."""
+    open: bool = False
+    """Let every client call surfaces without a gate also from other machines; without it, such a surface is served on this machine only."""
     store_direct: str = field(default="", repr=False)
     """Address of the Postgres server itself, for notifications and workers, where ``A2A_STORE`` is that of a pooler such as PgBouncer."""
     sqlite_synchronous: str = "full"

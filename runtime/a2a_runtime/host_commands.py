@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import click
 
-from a2a_runtime.auth.gate import AuthGate, OpenGate
 from a2a_runtime.cards.cache import CardCache
 from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
+from a2a_runtime.exposure import describe_callers
 from a2a_runtime.surface import Surface
 
 _EXAMPLES = """\b
@@ -74,12 +74,4 @@ def _list_paths(surfaces: Sequence[Surface]) -> str:
 def _describe(surface: Surface) -> tuple[str, ...]:
     skills = "from sources" if surface.agent.sources else str(len(surface.skills))
     dialects = ", ".join(sorted(surface.dialects, reverse=True))
-    return surface.path or "/", surface.agent.name, surface.agent.version, dialects, skills, _describe_callers(surface)
-
-
-def _describe_callers(surface: Surface) -> str:
-    if surface.caller is not None:
-        return "users of the app"
-    if surface.gate is None or isinstance(surface.gate, OpenGate):
-        return "every client"
-    return " or ".join(surface.security_schemes) if isinstance(surface.gate, AuthGate) else type(surface.gate).__name__
+    return surface.path or "/", surface.agent.name, surface.agent.version, dialects, skills, describe_callers(surface)

@@ -30,6 +30,7 @@ from a2a_runtime.auth.host import HostCaller
 from a2a_runtime.cards.extensions import METADATA_PATH
 from a2a_runtime.catalog import CATALOG_PATH
 from a2a_runtime.clock import SystemClock
+from a2a_runtime.exposure import check_exposure, log_callers
 from a2a_runtime.garbage_collection import GcTuningPlugin, freeze_objects, start_last
 from a2a_runtime.heartbeat.registration import MeshConfig, MeshSurfaces
 from a2a_runtime.http.catalog import build_catalog_route
@@ -186,6 +187,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
             install_shortcut(app, self.exact_paths)
         register_health_routes(app, self._list_health_checks())
         self._register_metrics(app)
+        check_exposure(self.surfaces, is_open=self.settings.open)
+        log_callers(self.surfaces, is_open=self.settings.open)
         async with AgentRuntime(self.surfaces, self._store, self.settings, keys=self._keys) as runtime:
             self.runtime, self._app = runtime, app
             if runtime.metrics is not None:
@@ -248,6 +251,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         async with self._changes:
             (surface,) = self._keys.attach_signer((given,))
             self._check(surface)
+            check_exposure((surface,), is_open=self.settings.open)
             if MESH.name in surface.dialects:
                 self._read_mesh_config()
             check_grpc((*self.surfaces, surface))
@@ -318,6 +322,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """Open the store that a URL names, beside a process that may run on it; raise if the agents could not start on it."""
         if self.store_url is not None:
             await try_store(self.store_url)
+
+    def check_exposure(self, host: str) -> None:
+        """Raise if the agents may not be served at an address."""
+        check_exposure(self.surfaces, is_open=self.settings.open, host=host)
 
     def build_worker_runtime(self) -> AgentRuntime:
         """Build the runtime of a worker for these surfaces, with their store and settings, but without the app."""

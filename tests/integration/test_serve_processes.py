@@ -23,6 +23,15 @@ agent = Agent("served", description="{words}")
 agent.add("pid", lambda ctx: str(os.getpid()))
 app = create_app(agent)
 """
+HOSTED = """
+from starlette.applications import Starlette
+from a2a_runtime import Surface
+from a2a_runtime.auth import PresenceGate
+from a2a_runtime.starlette import mount_agents
+
+hosted = Starlette()
+mount_agents(hosted, "/agent", Surface(agent, gate=PresenceGate()))
+"""
 PROJECT = """
 store = "sqlite:///here.db"
 
@@ -119,6 +128,24 @@ def test_a_store_of_one_process_is_refused(tmp_path: Path, store: str) -> None:
     output, _ = server.communicate(timeout=WAIT_SECONDS)
     assert server.returncode == 1
     assert output.splitlines()[-1] == "error: --workers 2: the store belongs to one process; set --store postgresql://…, or --workers 1"
+
+
+def test_an_open_agent_is_refused_beyond_this_machine(tmp_path: Path) -> None:
+    """In one line with the cure; an app of another framework too, whose agents only their start can find. ``--open`` serves it."""
+    (tmp_path / "served.py").write_text(AGENT.format(words="one") + HOSTED)
+    everywhere = ("--host", "0.0.0.0", "--port", str(port := find_free_port()))  # noqa: S104 - the address in question
+    servers = [start(tmp_path, f"served:{name}", *everywhere) for name in ("app", "hosted")]
+    for server, problem in zip(servers, ("nothing identifies its callers", "verifies no token"), strict=True):
+        output, _ = server.communicate(timeout=WAIT_SECONDS)
+        assert server.returncode == 1, output
+        assert f"{problem}, and other machines can reach 0.0.0.0; set auth in a2a.toml" in output.splitlines()[-1]
+    opened = start(tmp_path, "served:app", *everywhere, "--open")
+    try:
+        wait_until(lambda: read_card(port) == "one", opened)
+    finally:
+        opened.send_signal(signal.SIGTERM)
+        output, _ = opened.communicate(timeout=WAIT_SECONDS)
+    assert "callers: /: every client\n" in output
 
 
 def test_processes_that_cannot_start_end_the_command(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ class ServerProcess:
 
     def restart(self) -> None:
         """Start or restart the server; if the agent cannot be served, the running server stays."""
-        if subprocess.run([*self._command, "--check"], cwd=self._root, check=False).returncode:  # noqa: S603 - our own command
+        if subprocess.run([*self._command, "--check", *self._arguments[:2]], cwd=self._root, check=False).returncode:  # noqa: S603 - our own command
             click.echo("agent: cannot be served yet" + ("; the previous server keeps running" if self._process else ""), err=True)
             return
         self.stop()

@@ -1,6 +1,6 @@
 """Authentication of callers, and limits on how often they call.
 
-    gate ──────────── Gate.admit: Credentials ──► Caller; open, presence, or by authenticators
+    gate ──────────── Gate.admit: Credentials ──► Caller; open, by a platform, presence, or by authenticators
       ├─ host ─────── callers that the application authenticates in which the agent is mounted
       ├─ rate_limit ─ requests per caller; failed attempts per address
       └─ authentication ── the Authenticator port, Identity, Credentials
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         generate_key,
         hash_password,
     )
-    from a2a_runtime.auth.gate import ANONYMOUS, AuthGate, Gate, OpenGate, PresenceGate
+    from a2a_runtime.auth.gate import ANONYMOUS, AuthGate, Gate, OpenGate, PlatformGate, PresenceGate
     from a2a_runtime.auth.host import HostCaller, host_user
     from a2a_runtime.auth.jwks import JwksKeys, KeyCachePolicy, OidcKeys
     from a2a_runtime.auth.jwt_tokens import ClaimNames, JwtAuthenticator, JwtValidation
@@ -59,6 +59,7 @@ __all__ = [
     "MtlsAuthenticator",
     "OidcKeys",
     "OpenGate",
+    "PlatformGate",
     "PresenceGate",
     "RateLimit",
     "RateLimiter",

@@ -88,6 +88,26 @@ class OpenGate:
         return ANONYMOUS
 
 
+class PlatformGate:
+    """Admits every request, because a platform in front has authenticated it already.
+
+        PlatformGate("Cloud Run")        calls without a permission of IAM do not arrive
+
+    The agent verifies nothing: the platform must be the only way to its port. All callers are one
+    owner. Where the platform passes the name of the caller on, use ``Surface(caller=…)`` instead,
+    so that each caller has tasks of their own.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not name.strip():
+            raise ValueError('PlatformGate: no name; say what authenticates, e.g. "Cloud Run"')
+        self.name = name
+
+    def admit(self, credentials: Credentials) -> Caller:  # noqa: ARG002 - the platform has checked
+        """Return the anonymous caller."""
+        return ANONYMOUS
+
+
 class PresenceGate:
     """Admits every request with a bearer token, without checking the token. All callers are one owner.
 
@@ -160,7 +180,8 @@ class AuthGate:
             self._register(index, each)
         self._requirements: Sequence[SchemeRequirement] = [{name: ()} for name in self._indexes] if require is None else require
         alternatives = [self._resolve(each) for each in self._requirements]
-        self._can_be_anonymous = () in alternatives
+        self.can_be_anonymous = () in alternatives
+        """True if a request without credentials is admitted too."""
         self._alternatives = [each for each in alternatives if each]
         self._should_qualify_subjects = not shared_subjects and len({each[0].position for each in self._alternatives}) > 1
         described = [self._schemes[each.name] for required in self._alternatives for each in required if each.name in self._schemes]
@@ -218,7 +239,7 @@ class AuthGate:
             raise TooManyRequestsError(blocked.retry_after_seconds)
         if invalid := next((each for each in outcomes if isinstance(each, InvalidCredentialsError)), None):
             raise ChallengeError(self._challenge(invalid.reason), invalid.reason)
-        if self._can_be_anonymous and not any(outcomes):
+        if self.can_be_anonymous and not any(outcomes):
             return ANONYMOUS
         raise ChallengeError(self._challenge())
 

@@ -15,7 +15,7 @@ from a2a_runtime.importing import explain_missing
 with explain_missing("a2a-gen doctor", "litestar"):
     from a2a_runtime.commands.diagnosis.address import check_address, check_configured_url
     from a2a_runtime.commands.diagnosis.findings import Diagnosis, FindingLevel, report_error, to_exit_code
-    from a2a_runtime.commands.diagnosis.project import check_generated_code, check_keys, check_settings, load_plugin
+    from a2a_runtime.commands.diagnosis.project import check_callers, check_generated_code, check_keys, check_settings, load_plugin
     from a2a_runtime.commands.diagnosis.store import check_store
     from a2a_runtime.commands.process import PROJECT_APP, process_options
     from a2a_runtime.commands.terminal.text import to_safe_line
@@ -64,6 +64,7 @@ async def _diagnose(name: str, urls: tuple[str, ...], *, is_offline: bool) -> li
     plugin, about_app = load_plugin(name) if settings else (None, [])
     findings += [*about_app, *check_generated_code(folder)]
     if plugin is not None:
+        findings += check_callers(plugin)
         findings += check_keys(plugin, folder)
     findings += [each async for each in _check_store(plugin, folder)]
     for surface in plugin.surfaces if plugin else ():

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
+from a2a_runtime.exposure import LISTENING_HOST
 from a2a_runtime.importing import explain_missing
 
 with explain_missing("a2a-gen explore", "serve"):
@@ -134,6 +135,7 @@ def _explore_app(name: str, token: str) -> Any:  # noqa: ANN401 - an app of Lite
         if option not in {"port", "should_open", "url"} and context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
             raise CommandUsageError(f"--{option.replace('_', '-')}: is for an agent at a URL; sign in on the page instead")
     os.environ[to_variable("explorer")] = "on"
+    os.environ[LISTENING_HOST] = LOOPBACK
     os.environ.setdefault(f"{PREFIX}STANDALONE", "true")  # the registry of a mesh would send calls here
     app = load_app(name)
     plugin = next((each for each in app.plugins if isinstance(each, A2APlugin)), None) if isinstance(app, Litestar) else None

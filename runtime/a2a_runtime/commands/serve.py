@@ -25,7 +25,8 @@ from a2a_runtime.commands.settings_report import describe_settings
 from a2a_runtime.commands.startup import InvalidConfigurationError, check_port, report_start_error
 from a2a_runtime.commands.supervisor import InheritedFiles, Supervisor, build_command
 from a2a_runtime.commands.usage_errors import StrictCommand
-from a2a_runtime.errors import StoreUnavailableError, UnsupportedStoreError
+from a2a_runtime.errors import ConfigurationError, StoreUnavailableError, UnsupportedStoreError
+from a2a_runtime.exposure import LISTENING_HOST
 from a2a_runtime.heartbeat.registration import LISTENING_PORT
 from a2a_runtime.http.access_log import AccessLog
 from a2a_runtime.plugin import A2APlugin
@@ -40,6 +41,7 @@ Examples:
   a2a-gen serve                                   the agent of the a2a.toml in this folder or above
   a2a-gen serve agent:app --port 9000             an ASGI app
   a2a-gen serve --forwarded-allow-ips 10.0.0.7    behind a proxy at that address
+  a2a-gen serve --host 0.0.0.0                    on all addresses; needs a gate, or --open
   a2a-gen serve --grpc 127.0.0.1:50051            over gRPC too, at that address
   a2a-gen serve --workers 4                       four processes on one port, with a Postgres store
   a2a-gen serve --reload                          start again when a file below this folder changes
@@ -94,10 +96,11 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
             f"{app}: not served beside --extensions-dir or --mcp; leave it out, or add the tools to its agent as a source"
         )
     if only_check:
-        _check_store(load_app(app) if extensions is None else build_app(extensions))
+        _check(load_app(app) if extensions is None else build_app(extensions), host)
         return
     processes, is_reloading = options.pop("workers"), options.pop("reload")
     os.environ[LISTENING_PORT] = str(port)  # registered at a mesh unless a setting names another
+    os.environ[LISTENING_HOST] = host
     inherited = InheritedFiles.from_environment()
     if extensions is not None and (processes > 1 or is_reloading):
         raise InvalidConfigurationError(
@@ -106,6 +109,8 @@ def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, *
     if inherited is None and (processes > 1 or is_reloading):
         _supervise(app, host, port, proxies, processes, is_reloading=is_reloading, **options)
     loaded = load_app(app) if extensions is None else build_app(extensions)
+    if (plugin := _find_plugin(loaded)) is not None:
+        _check_exposure(plugin, host)
     if inherited is None:
         check_port(host, port)
     drain_delay = options.pop("drain_delay")
@@ -143,7 +148,7 @@ def _build_config(app: Any, host: str, port: int, proxies: str, **options: Any) 
 def _supervise(app: str, host: str, port: int, proxies: str, processes: int, *, is_reloading: bool, **options: Any) -> NoReturn:  # noqa: ANN401
     """Serve with processes of this command; settings are in their environment already, so that no secret is in their arguments."""
     if processes > 1:
-        _check_processes(load_app(app), processes)
+        _check_processes(load_app(app), processes, host)
     check_port(host, port)
     listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048)
     given = {"host": host, "port": listening.getsockname()[1], "forwarded-allow-ips": proxies, **options}
@@ -153,23 +158,35 @@ def _supervise(app: str, host: str, port: int, proxies: str, processes: int, *, 
     sys.exit(code)
 
 
-def _check_processes(app: object, processes: int) -> None:
-    """Refuse several processes on a store of one process."""
-    plugin = _find_plugin(app)
-    if plugin is not None and not plugin.has_shared_store:
-        raise InvalidConfigurationError(f"--workers {processes}: the store belongs to one process; set --store postgresql://…, or --workers 1")
-    if plugin is not None and plugin.settings.metrics_path != OFF:
-        logging.getLogger(__name__).warning("metrics: each of %d processes has its own numbers, and a scrape reads one of them", processes)
-
-
-def _check_store(app: object) -> None:
-    """Open the store of an app and compare its schema version."""
+def _check_processes(app: object, processes: int, host: str) -> None:
+    """Refuse before the first start what each of several processes would refuse."""
     plugin = _find_plugin(app)
     if plugin is None:
         return
+    _check_exposure(plugin, host)
+    if not plugin.has_shared_store:
+        raise InvalidConfigurationError(f"--workers {processes}: the store belongs to one process; set --store postgresql://…, or --workers 1")
+    if plugin.settings.metrics_path != OFF:
+        logging.getLogger(__name__).warning("metrics: each of %d processes has its own numbers, and a scrape reads one of them", processes)
+
+
+def _check(app: object, host: str) -> None:
+    """Check who may call the agents of an app, open its store, and compare its schema version."""
+    plugin = _find_plugin(app)
+    if plugin is None:
+        return
+    _check_exposure(plugin, host)
     try:
         asyncio.run(plugin.check_store())
     except (StoreUnavailableError, UnsupportedStoreError, MissingLibraryError) as error:
+        raise report_start_error(error) from error
+
+
+def _check_exposure(plugin: A2APlugin, host: str) -> None:
+    """Refuse agents that may not be served at an address."""
+    try:
+        plugin.check_exposure(host)
+    except ConfigurationError as error:
         raise report_start_error(error) from error
 
 

@@ -21,6 +21,9 @@ kind = "mutual-tls"                client certificates, verified by the server, 
 trusted_proxies = ["10.0.0.0/28"]
 callers = { "CN=box,O=Acme" = "box" }
 
+[auth.cloud-run]
+kind = "platform"                  a platform of this name authenticates callers, in front of the agent
+
 [auth.combined]
 any_of = ["staff", "jobs", ["people", "machines"]]       one of these; a nested list means all of its entries
 """
@@ -31,22 +34,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from a2a_contract.auth_tables import AnyOfTable, ApiKeysTable, AuthTables, BasicTable, FailedAttemptsTable, JwtTable, MutualTlsTable
+from a2a_contract.auth_tables import AnyOfTable, ApiKeysTable, AuthTables, BasicTable, FailedAttemptsTable, JwtTable, MutualTlsTable, PlatformTable
 from a2a_contract.v1_0 import OAuthFlows
 from a2a_runtime.auth.authentication import Authenticator, Identity, InvalidCredentialsError
 from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, BasicAuthenticator, KeyLocation, MtlsAuthenticator, User
-from a2a_runtime.auth.gate import AuthGate, Gate, SchemeRequirement
+from a2a_runtime.auth.gate import AuthGate, Gate, PlatformGate, SchemeRequirement
 from a2a_runtime.auth.rate_limit import FailedAttemptLimiter, RateLimit
 from a2a_runtime.project.errors import ConfigError, ConfigProblem
 
 SchemeTable: TypeAlias = JwtTable | ApiKeysTable | BasicTable | MutualTlsTable
-"""An entry with a kind."""
+"""An entry whose callers have credentials."""
 
 
 def build_gates(entries: AuthTables, folder: Path, environment: Mapping[str, str]) -> dict[str, Gate]:
     """Build every gate, or raise ``ConfigError`` with the problems of all of them."""
     problems: list[ConfigProblem] = []
-    tables = {name: table for name, table in entries.items() if not isinstance(table, AnyOfTable)}
+    tables = {name: table for name, table in entries.items() if not isinstance(table, AnyOfTable | PlatformTable)}
+    platforms = [name for name, table in entries.items() if isinstance(table, PlatformTable)]
     any_of_tables = {name: table for name, table in entries.items() if isinstance(table, AnyOfTable)}
     authenticators: dict[str, Authenticator] = {}
     for name, table in tables.items():
@@ -57,10 +61,12 @@ def build_gates(entries: AuthTables, folder: Path, environment: Mapping[str, str
     for name, any_of in any_of_tables.items():
         if unknown := [part for group in _list_groups(any_of) for part in group if part not in tables]:
             fix = f"use {', '.join(tables)}" if tables else "add one with a kind"
-            problems.append(ConfigProblem(("auth", name, "any_of"), f"{', '.join(unknown)} is not an entry with a kind; {fix}"))
+            text = "a platform in front, which has no credentials" if set(unknown) <= set(platforms) else "not an entry with a kind"
+            problems.append(ConfigProblem(("auth", name, "any_of"), f"{', '.join(unknown)} is {text}; {fix}"))
     if problems:
         raise ConfigError(problems)
     gates: dict[str, Gate] = {name: AuthGate(authenticators[name], require=[{name: table.scopes or ()}]) for name, table in tables.items()}
+    gates |= {name: PlatformGate(name) for name in platforms}
     return gates | {name: _build_any_of_gate(each, tables, authenticators) for name, each in any_of_tables.items()}
 
 

@@ -14,7 +14,7 @@ from unit.auth.conftest import build_bearer, build_credentials
 from unit.auth.test_basic import build_basic_header
 
 from a2a_runtime.auth.authenticators import digest_key, hash_password
-from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError, DescribableGate, InsufficientScopeError
+from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError, DescribableGate, InsufficientScopeError, PlatformGate
 from a2a_runtime.auth.rate_limit import TooManyRequestsError
 from a2a_runtime.caller import Caller
 from a2a_runtime.project.auth import build_gates
@@ -124,6 +124,13 @@ async def test_failed_attempts_are_limited_by_the_table(gates: dict[str, Describ
         await admit(gates["people"], build_basic_header("ada:correct horse"))
 
 
+def test_a_platform_is_a_gate_with_a_name(tmp_path: Path) -> None:
+    """The name is that of its table; it admits every client that arrives."""
+    gate = build_gates(parse_auth(tomllib.loads('[cloud-run]\nkind = "platform"')), tmp_path, {})["cloud-run"]
+    assert isinstance(gate, PlatformGate)
+    assert (gate.name, gate.admit(build_credentials())) == ("cloud-run", ANONYMOUS)
+
+
 def test_failed_attempts_may_be_unlimited() -> None:
     """With ``failed_attempts = false``."""
     keys = tomllib.loads(f'[k]\nkind = "api-keys"\nkeys = {{ {digest_key("k")} = "job" }}\nfailed_attempts = false')
@@ -182,6 +189,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "key that is none": ('[a]\nkind = "api-keys"\nkeys = { k = "x" }', "is not a digest"),
     "unknown kind": ('[a]\nkind = "magic"', "auth.a.kind: unknown kind 'magic'; use one of jwt, api-keys, basic"),
     "no file": (f'[a]\n{JWT}public_key = "nope.pem"', "nope.pem: No such file"),
+    "a platform as a part": ('[front]\nkind = "platform"\n[a]\nany_of = ["front"]', "front is a platform in front, which has no credentials"),
     "unknown part": ('[a]\nany_of = ["b"]', "b is not an entry with a kind"),
     "no part": ("[a]\nany_of = []", "auth.a.any_of: has less than 1 item; list at least 1"),
 }

@@ -29,6 +29,7 @@ from a2a_runtime.bridges.apcore.errors import build_selection_error
 from a2a_runtime.bridges.apcore.modules import list_modules
 from a2a_runtime.bridges.apcore.source import DEFAULT_HISTORY, DEFAULT_TIMEOUT_SECONDS, ApcoreSource
 from a2a_runtime.bridges.apcore.stores import build_store
+from a2a_runtime.exposure import LISTENING_HOST
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.server.protocol import BoundedHttpProtocol
 from a2a_runtime.server.runner import run_server
@@ -43,6 +44,7 @@ METRICS_PATH = "/metrics"
 MAX_PUSH_ATTEMPTS, MAX_PUSH_DELAY = 4, 4.0
 """The first attempt and three more, after 1, 2 and 4 seconds."""
 
+_ALL_ADDRESSES, _LOOPBACK = "0.0.0.0", "127.0.0.1"  # noqa: S104 - the first one with authentication only
 _SHUTDOWN_SECONDS = 30.0
 _CLOSING_SECONDS = 2
 """Time that responses get after the last task has ended."""
@@ -111,13 +113,20 @@ def _build_app(registry_or_executor: Any, options: ServeOptions, settings: Setti
 def serve(
     registry_or_executor: Any,
     *,
-    host: str = "0.0.0.0",  # noqa: S104 - as its users expect of it; the command line and docs say so
+    host: str | None = None,
     port: int = 8000,
     log_level: str = "info",
     **options: Unpack[ServeOptions],
 ) -> None:
-    """Serve a registry or an executor over HTTP until the process is stopped."""
+    """Serve a registry or an executor over HTTP until the process is stopped.
+
+    With ``auth``, or with ``A2A_OPEN=on``, it listens on all addresses, otherwise on this machine only.
+    """
     settings = build_settings(options)
+    if host is None:
+        is_public = options.get("auth") is not None or settings.open
+        host = _ALL_ADDRESSES if is_public else _LOOPBACK
+    os.environ[LISTENING_HOST] = host
     app = _build_app(registry_or_executor, options, settings)
     config = uvicorn.Config(
         app,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 from litestar import Litestar
 
 from a2a_runtime.commands.diagnosis.findings import Diagnosis, is_fine, report_error, warn
 from a2a_runtime.commands.process import load_app
+from a2a_runtime.exposure import CURE, describe_callers, is_loopback, is_undecided
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.project.loader import LOCK_FILE, find_changed_inputs
 from a2a_runtime.project.surfaces import find_project_file
@@ -56,6 +58,19 @@ def check_settings(environment: Mapping[str, str]) -> tuple[Settings | None, lis
     except ValueError as error:
         return None, [report_error("settings", str(error), "correct the variables; docs/serving.md lists all of them")]
     return settings, [is_fine("settings", "all variables are read")]
+
+
+def check_callers(plugin: A2APlugin) -> Iterator[Diagnosis]:
+    """Say who may call each surface; warn of one that is open without having been declared so."""
+    is_open = plugin.settings.open
+    for surface in plugin.surfaces:
+        subject = f"callers of {surface.path or '/'}"
+        text = describe_callers(surface, is_open=is_open)
+        is_local = is_loopback(urlsplit(surface.configured_url or "").hostname or "")
+        if is_open or is_local or not is_undecided(surface):
+            yield is_fine(subject, text)
+        else:
+            yield warn(subject, f"{text}; beyond it a2a-gen serve does not start", CURE)
 
 
 def check_keys(plugin: A2APlugin, folder: Path) -> Iterator[Diagnosis]:

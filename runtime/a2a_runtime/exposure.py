@@ -1,0 +1,118 @@
+"""Exposure: who may call the surfaces of an app, and whether other machines can reach an open one.
+
+    nothing identifies the callers ── on this machine only: served
+                                   ├─ reachable from other machines: refused at the start
+                                   └─ "open" (``--open``, ``A2A_OPEN=on``, ``OpenGate()``): served
+
+``a2a-gen serve`` tells its processes the address that it listens on. Another server tells an app
+nothing, so there a warning takes the place of the refusal. A gRPC port is opened here and is known
+under every server.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
+
+from a2a_contract.dialects import MESH
+from a2a_runtime.auth.gate import AuthGate, OpenGate, PlatformGate, PresenceGate
+from a2a_runtime.errors import ConfigurationError
+from a2a_runtime.surface import Surface
+
+LISTENING_HOST = "A2A_LISTENING_HOST"
+"""Environment variable in which ``a2a-gen serve`` tells its own processes the address."""
+
+_UNIX = "unix:"
+CURE = (
+    'set auth in a2a.toml or Surface(gate=AuthGate(…)), PlatformGate("…") if a platform in front '
+    "authenticates callers, or --open (A2A_OPEN=on, OpenGate()) to admit every client"
+)
+"""What to do about a surface whose callers nothing identifies."""
+
+log = logging.getLogger(__name__)
+
+
+def is_undecided(surface: Surface) -> bool:
+    """Tell whether nothing identifies the callers of a surface, and it is not declared open.
+
+    ``PresenceGate`` verifies nothing. It is a gate in the dialect of meshes only, whose document
+    says that a proxy checks the tokens.
+    """
+    if isinstance(surface.gate, PresenceGate):
+        return surface.dialects != frozenset((MESH.name,))
+    return surface.gate is None and surface.caller is None
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can connect to an address; a name counts if all its addresses do."""
+    if not host:  # servers listen on all addresses then
+        return False
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    addresses = [str(each[4][0]).partition("%")[0] for each in found]
+    return all(ip_address(address).is_loopback for address in addresses)
+
+
+def check_exposure(surfaces: Sequence[Surface], *, is_open: bool, host: str | None = None) -> None:
+    """Refuse undecided surfaces that other machines can reach, over HTTP or gRPC.
+
+    ``host`` is the address that the server listens on. Without it that of ``a2a-gen serve`` counts,
+    and under another server a warning is logged.
+    """
+    undecided = [] if is_open else [each for each in surfaces if is_undecided(each)]
+    known = os.environ.get(LISTENING_HOST) if host is None else host
+    for surface in undecided:
+        for address in _list_reachable(surface, known):
+            raise ConfigurationError(f"{surface}: {_explain(surface)}, and other machines can reach {address}; {CURE}")
+    if undecided and known is None:
+        names = ", ".join(each.path or "/" for each in undecided)
+        log.warning(
+            "callers: nothing identifies those of %s, and this server does not tell its address: every client that reaches it may call; %s",
+            names,
+            CURE,
+        )
+
+
+def describe_callers(surface: Surface, *, is_open: bool = False) -> str:
+    """Say who may call a surface."""
+    gate = surface.gate
+    if surface.caller is not None:
+        return "users of the app"
+    if isinstance(gate, AuthGate):
+        schemes = " or ".join(surface.security_schemes)
+        return f"{schemes}, or without credentials" if gate.can_be_anonymous else schemes
+    if isinstance(gate, PlatformGate):
+        return f"every client that {gate.name} admits"
+    if isinstance(gate, PresenceGate):
+        return "every client with any token"
+    if isinstance(gate, OpenGate) or is_open:
+        return "every client"
+    return "every client on this machine" if gate is None else type(gate).__name__
+
+
+def log_callers(surfaces: Sequence[Surface], *, is_open: bool) -> None:
+    """Log who may call, in one line."""
+    listed = [f"{each.path or '/'}: {describe_callers(each, is_open=is_open)}" for each in surfaces]
+    log.info("callers: %s", "; ".join(listed))
+
+
+def _explain(surface: Surface) -> str:
+    if isinstance(surface.gate, PresenceGate):
+        return 'PresenceGate (auth = "bearer") verifies no token'
+    return "nothing identifies its callers"
+
+
+def _list_reachable(surface: Surface, host: str | None) -> Iterator[str]:
+    """List the addresses of a surface at which other machines can reach it."""
+    if host is not None and not is_loopback(host):
+        yield host or "all addresses"
+    grpc = surface.grpc
+    if grpc is None or grpc.client_authorities is not None or grpc.address.startswith(_UNIX):
+        return
+    if not is_loopback(grpc.address.rpartition(":")[0]):
+        yield f"its gRPC port {grpc.address}"
