@@ -77,7 +77,7 @@ class _Address:
 
 
 def _target_options(function: Callable[..., None]) -> Callable[..., None]:
-    return add_target_options(function, click.argument("url", default=PROJECT_APP, metavar="[URL|APP]"))
+    return add_target_options(function, click.argument("url", default=PROJECT_APP, metavar="[URL|APP]"), runs_on=True)
 
 
 @click.command(cls=StrictCommand, epilog=_EXAMPLES)

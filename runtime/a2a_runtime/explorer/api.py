@@ -16,17 +16,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 
 from pydantic_core import from_json, to_json
 
-from a2a_contract.errors import A2AError, InternalError, MethodNotAllowedError, MethodNotFoundError, ParseError, RateLimitedError, RequestTimeoutError
+from a2a_contract.errors import A2AError, InternalError, MethodNotAllowedError, MethodNotFoundError, ParseError, RequestTimeoutError
 from a2a_runtime.client.errors import A2AClientError
 from a2a_runtime.explorer.card import describe_agent
 from a2a_runtime.explorer.directory import AgentDirectory, ExploredAgent
 from a2a_runtime.explorer.errors import explain_error
 from a2a_runtime.explorer.operations import ERROR, PageCall, PageEvent, run_operation, stream_operation
+from a2a_runtime.explorer.places import Places
 from a2a_runtime.explorer.session import AgentSession, CardReading, build_masker
 from a2a_runtime.explorer.sign_in import build_sign_in, exchange_code
 from a2a_runtime.explorer.snippets import build_snippets
@@ -37,7 +38,6 @@ from a2a_runtime.http.event_stream import EventStreamResponse, to_ascii_json
 from a2a_runtime.http.watchers import wait_for_disconnect
 
 MAX_BODY_BYTES = 32_000_000
-_MAX_OPEN_REQUESTS = 64
 _MAX_CARDS = 32
 _BODY_SECONDS = 30.0
 _KEEP_ALIVE_SECONDS = 15.0
@@ -51,7 +51,7 @@ class ExplorerApi:
 
     def __init__(self, directory: AgentDirectory, max_body_bytes: int = MAX_BODY_BYTES) -> None:
         self._directory, self._max_body_bytes = directory, max_body_bytes
-        self._open_requests = 0
+        self._places = Places()
         self._cards: OrderedDict[tuple[str, VisitorCredentials], CardReading] = OrderedDict()
         """Cards of agents elsewhere, so that an operation is one request there; the page reads a card again to renew it."""
 
@@ -59,7 +59,7 @@ class ExplorerApi:
         """Respond to a request below ``api/``."""
         recorder = WireRecorder(Masker())
         try:
-            with self._count():
+            with self._places.take(request):
                 await self._respond(request, path, recorder)
         except ClientDisconnectError:
             return
@@ -68,17 +68,6 @@ class ExplorerApi:
         except Exception:  # the edge of a request
             log.exception("explorer: %s %s failed", request.scope["method"], path)
             await self._send_error(request, InternalError(), recorder)
-
-    @contextmanager
-    def _count(self) -> Generator[None, None, None]:
-        """Count an open request."""
-        if self._open_requests >= _MAX_OPEN_REQUESTS:
-            raise RateLimitedError(f"Explorer: {_MAX_OPEN_REQUESTS} requests are open; close a stream, and try again")
-        self._open_requests += 1
-        try:
-            yield
-        finally:
-            self._open_requests -= 1
 
     async def _respond(self, request: HttpRequest, path: str, recorder: WireRecorder) -> None:
         self._directory.check(request)
@@ -94,6 +83,7 @@ class ExplorerApi:
         agent = await self._directory.find_agent(request, rest[0])
         if agent is None:
             raise MethodNotFoundError(f"agent {rest[0]!r}: not here; GET agents lists those that are")
+        visitor = agent.restrict(visitor)
         recorder.masker = build_masker(agent, visitor)
         await self._respond_for(request, _Visit(agent, visitor, recorder), rest[1:])
 

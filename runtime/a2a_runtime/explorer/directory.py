@@ -8,8 +8,10 @@ from typing import Protocol
 
 import httpx
 
+from a2a_contract.v1_0 import SecurityScheme
 from a2a_runtime.client.auth import Credential
 from a2a_runtime.client.options import ClientOptions
+from a2a_runtime.explorer.visitor import VisitorCredentials
 from a2a_runtime.http.asgi import HttpRequest
 
 Reachable = Callable[[str], str]
@@ -38,6 +40,13 @@ class ExploredAgent:
     transport: httpx.AsyncBaseTransport | None = None
     """In place of the network."""
     refusal: Reachable = is_reachable
+
+    schemes: Sequence[SecurityScheme] | None = None
+    """The only schemes whose credentials a visitor may give; ``None``: any."""
+
+    def restrict(self, visitor: VisitorCredentials) -> VisitorCredentials:
+        """Leave out the credentials that are not for this agent."""
+        return visitor if self.schemes is None else visitor.restrict_to(self.schemes)
 
     def to_dict(self) -> dict[str, object]:
         """Return what the page lists."""

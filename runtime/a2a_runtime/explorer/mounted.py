@@ -3,13 +3,15 @@
     GET /explorer, GET /explorer/     free, also of the authentication of a host: by these two routes, not by a prefix
     /explorer/api/…                   behind the middleware of the host; each call of an agent passes its gate with the credentials of the visitor
 
-A call runs through the whole app again, with the cookies, the address and the certificate of the visitor, and with the credentials that the visitor
-has entered. Nothing leaves the process but the exchange of a code at an issuer that the app's own card names.
+A call runs through the whole app again, with the headers, the address and the certificate of the visitor's own request, and with the credentials
+that the visitor has entered. Of these, only what a security scheme of the agent names is used: no proxy has read them, so they must not stand in for
+what a proxy says of its client (``X-Forwarded-…``, certificates, any header that ``caller=`` reads). Nothing leaves the process but the exchange of
+a code at an issuer that the app's own card names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -31,7 +33,7 @@ from a2a_runtime.explorer.directory import ExploredAgent
 from a2a_runtime.explorer.guard import check_token
 from a2a_runtime.explorer.page import send_page
 from a2a_runtime.explorer.session import is_same_origin
-from a2a_runtime.explorer.visitor import CREDENTIALS_HEADER, VisitorCredentials
+from a2a_runtime.explorer.visitor import CONNECTION_HEADERS, CREDENTIALS_HEADER, VisitorCredentials, split_cookies
 from a2a_runtime.http.asgi import HttpRequest, base_url, send_response
 from a2a_runtime.http.asgi_transport import StreamingAsgiTransport, copy_target
 from a2a_runtime.http.host_routes import EXPLORER_PAGE
@@ -46,8 +48,21 @@ EXPLORER_PATH = "/explorer"
 _API = f"{EXPLORER_PATH}/api/"
 _ROOT = "~"
 """Id of the agent at the root; that of others is their path."""
-_PASSED_ON = frozenset((b"authorization", b"cookie", b"forwarded", b"host", b"origin", b"referer", b"user-agent"))
-_PASSED_ON_PREFIXES = (b"sec-fetch-", b"x-forwarded-")
+_KEPT_BACK = frozenset(
+    (
+        b"accept",
+        b"accept-encoding",
+        b"idempotency-key",
+        b"if-modified-since",
+        b"if-none-match",
+        b"last-event-id",
+        b"range",
+        *(name.encode() for name in CONNECTION_HEADERS),
+    )
+) - {b"host"}
+_KEPT_BACK_PREFIXES = (b"a2a-", b"x-a2a-")
+"""Headers of the page's own request, which say nothing of the visitor."""
+_COOKIE = b"cookie"
 _NOT_PASSED_ON = ("path_params", "path_template", "route_handler", "litestar_app", "app")
 
 
@@ -123,9 +138,9 @@ async def _admit(surface: Surface, request: HttpRequest) -> None:
     if gate is None:
         return
     visitor = VisitorCredentials.parse(request.headers.get(CREDENTIALS_HEADER.encode(), b"").decode("latin-1"))
-    own = {name.lower().encode(): value.encode() for name, value in visitor.headers}
-    headers = [(name, value) for name, value in request.scope["headers"] if name not in own]
-    scope: Any = {**request.scope, "headers": [*headers, *own.items()]}
+    visitor = visitor.restrict_to(surface.security_schemes.values())
+    given = [(name.lower().encode(), value.encode()) for name, value in visitor.headers]
+    scope: Any = {**request.scope, "headers": _merge_headers(given, request.scope["headers"])}
     admitted = gate.admit(Credentials(scope))
     if isawaitable(admitted):
         await admitted
@@ -147,20 +162,19 @@ def _build_agent(surface: Surface, request: HttpRequest) -> ExploredAgent:
         options=ClientOptions(pin=Pin() if has_other_dialects else Pin(MESH.name)),
         transport=StreamingAsgiTransport(request.scope["litestar_app"], lambda outgoing: _build_scope(request.scope, outgoing, surface, url)),
         refusal=refuse,
+        schemes=tuple(surface.security_schemes.values()),
     )
 
 
 def _build_scope(outer: HTTPScope, outgoing: httpx.Request, surface: Surface, url: str) -> HTTPScope:
     """Build the scope of a call: the target of the call, and the visitor of the page."""
     members: Mapping[str, Any] = outer
-    given = {name.lower() for name, _ in outgoing.headers.raw if name.lower() != b"host"}
-    headers = [(name.lower(), value) for name, value in outgoing.headers.raw if name.lower() != b"host"]
-    headers += [(name, value) for name, value in outer["headers"] if _is_passed_on(name) and name not in given]
+    given = [(name.lower(), value) for name, value in outgoing.headers.raw if name.lower() != b"host"]
     state = {name: value for name, value in (members.get("state") or {}).items() if name != CONNECTION_STATE_KEY}
     scope: dict[str, Any] = {
         **{name: value for name, value in members.items() if name not in _NOT_PASSED_ON},
         **copy_target(outgoing, _find_path(members["path"], outgoing, surface, url)),
-        "headers": headers,
+        "headers": _merge_headers(given, outer["headers"]),
         "state": state,
     }
     return scope  # type: ignore[return-value]  # without the members that Litestar adds
@@ -174,8 +188,20 @@ def _find_path(page_path: str, outgoing: httpx.Request, surface: Surface, url: s
     return path
 
 
-def _is_passed_on(name: bytes) -> bool:
-    return name in _PASSED_ON or name.startswith(_PASSED_ON_PREFIXES)
+def _merge_headers(given: Sequence[tuple[bytes, bytes]], own: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Add the headers of the visitor's own request to those of a call, which win; of cookies, each by its name."""
+    names = {name for name, _ in given}
+    cookies = [key for name, value in given if name == _COOKIE for key, _ in split_cookies(value.decode("latin-1"))]
+    merged = list(given)
+    for name, value in own:
+        if name == _COOKIE:
+            pairs = split_cookies(value.decode("latin-1"))
+            left = "; ".join(f"{key}={text}" for key, text in pairs if key not in cookies)
+            if left:
+                merged.append((_COOKIE, left.encode("latin-1")))
+        elif name not in names and name not in _KEPT_BACK and not name.startswith(_KEPT_BACK_PREFIXES):
+            merged.append((name, value))
+    return merged
 
 
 def _to_id(surface: Surface) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 import httpx
@@ -15,11 +15,13 @@ from pydantic_core import from_json
 
 from a2a_contract.errors import InvalidRequestError
 from a2a_contract.json_types import is_json_object
+from a2a_contract.v1_0 import SecurityScheme
 
 CREDENTIALS_HEADER = "x-a2a-credentials"
 _MAX_HEADER_CHARACTERS = 32_768
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_CONNECTION_HEADERS = frozenset(
+_PROXY_HEADERS, _PROXY_PREFIX = frozenset(("forwarded", "x-real-ip")), "x-forwarded-"
+CONNECTION_HEADERS = frozenset(
     (
         "connection",
         "content-encoding",
@@ -56,9 +58,19 @@ class VisitorCredentials:
             raise InvalidRequestError(f"{CREDENTIALS_HEADER}: not the base64url of a JSON object; reload the page and sign in again")
         headers, query = (_read_pairs(document, name) for name in ("headers", "query"))
         for name, value in headers:
-            if not _TOKEN.fullmatch(name) or name.lower() in _CONNECTION_HEADERS or not (value.isascii() and value.isprintable()):
+            if not _TOKEN.fullmatch(name) or name.lower() in CONNECTION_HEADERS or not (value.isascii() and value.isprintable()):
                 raise InvalidRequestError(f"{CREDENTIALS_HEADER}: {name[:40]!r} is no header for credentials; correct it in the sign-in form")
         return cls(headers, query)
+
+    def restrict_to(self, schemes: Iterable[SecurityScheme]) -> VisitorCredentials:
+        """Leave out what no security scheme names: a proxy would vouch for it, and no proxy reads what a page has entered."""
+        headers, query, cookies = _list_places(schemes)
+        kept = [(name, value) for name, value in self.headers if name.lower() in headers]
+        for name, value in self.headers:
+            pairs = split_cookies(value) if name.lower() == "cookie" else ()
+            if named := [f"{key}={text}" for key, text in pairs if key in cookies]:
+                kept.append((name, "; ".join(named)))
+        return VisitorCredentials(tuple(kept), tuple(each for each in self.query if each[0] in query))
 
     def build_auth(self) -> httpx.Auth | None:
         """Build what adds the credentials to a request; ``None`` without any."""
@@ -81,6 +93,31 @@ class _VisitorAuth(httpx.Auth):
         if self._credentials.query:
             request.url = request.url.copy_merge_params(dict(self._credentials.query))
         yield request
+
+
+def is_vouched_for(header: str) -> bool:
+    """Tell whether a header is one that proxies write about their client."""
+    return header in _PROXY_HEADERS or header.startswith(_PROXY_PREFIX)
+
+
+def split_cookies(header: str) -> list[tuple[str, str]]:
+    """Split a header of cookies into names and values."""
+    pairs = (each.strip().partition("=") for each in header.split(";"))
+    return [(name.strip(), value) for name, _, value in pairs if name.strip()]
+
+
+def _list_places(schemes: Iterable[SecurityScheme]) -> tuple[set[str], set[str], set[str]]:
+    """List the headers, in small letters, the query parameters and the cookies that schemes name."""
+    headers, query, cookies = set[str](), set[str](), set[str]()
+    places = {"header": headers, "query": query, "cookie": cookies}
+    for scheme in schemes:
+        if (key := scheme.api_key_security_scheme) is not None:
+            name = key.name.lower() if key.location == "header" else key.name
+            places.get(key.location, set[str]()).add(name)
+        elif scheme.mtls_security_scheme is None:
+            headers.add("authorization")
+    headers = {name for name in headers if name != "cookie" and not is_vouched_for(name)}
+    return headers, query, cookies
 
 
 def _read_pairs(document: Mapping[str, object], name: str) -> tuple[tuple[str, str], ...]:

@@ -58,7 +58,8 @@ def test_the_agent_of_this_folder(tmp_path: Path) -> None:
 
 def test_an_agent_at_a_url(tmp_path: Path) -> None:
     """The command calls it, with the credentials of its options."""
-    with serve_on_socket(build_test_app()) as client, run_explore(str(client.base_url), "--token", "a-token-of-mine", folder=tmp_path) as page:
+    (tmp_path / "token.txt").write_text("a-token-of-mine\n")
+    with serve_on_socket(build_test_app()) as client, run_explore(str(client.base_url), "--token", "@token.txt", folder=tmp_path) as page:
         sent = page.send("hi")
         assert find_text(sent["result"]) == "hi"
         assert ["authorization", "Bearer \u2022\u2022\u2022"] in [[name.lower(), value] for name, value in sent["exchanges"][0]["requestHeaders"]]
@@ -69,14 +70,24 @@ def test_an_agent_at_a_url(tmp_path: Path) -> None:
     ("words", "code", "message"),
     [
         (["ftp://agent.example"], 1, "begin it with https:// or http://"),
-        (["agent:app", "--token", "x"], 1, "--token: is for an agent at a URL; sign in on the page instead"),
+        (["agent:app", "--tenant", "x"], 1, "--tenant: is for an agent at a URL; sign in on the page instead"),
         (["http://127.0.0.1:1", "--header", "no-header"], 1, "write NAME: VALUE"),
+        (
+            ["http://127.0.0.1:1", "--token", "hush"],
+            1,
+            "--token: a secret in the arguments is visible in the list of processes; write @FILE, or set A2A_",
+        ),
+        (["http://127.0.0.1:1", "--user", "ada:hush"], 1, "--user: a secret in the arguments is visible"),
+        (["http://127.0.0.1:1", "--auth", "key=hush"], 1, "--auth: a secret in the arguments is visible"),
+        (["http://127.0.0.1:1", "--header", "X-Api-Key: hush"], 1, "--header: a secret in the arguments is visible"),
     ],
 )
 def test_errors_name_the_cure(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is served."""
     assert main(["explore", *words]) == code
-    assert message in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert message in said
+    assert "hush" not in said
 
 
 def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,8 @@ environment for a token and for headers.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -24,6 +25,7 @@ from a2a_runtime.settings import FILE_SUFFIX, PREFIX
 
 TOKEN_VARIABLE, HEADERS_VARIABLE = f"{PREFIX}CALL_TOKEN", f"{PREFIX}CALL_HEADERS"
 _DEFAULT_OPTIONS = ClientOptions()
+_SECRET_HEADER = re.compile(r"\s*(proxy-)?(authorization|cookie)\s*:|[^:]*(key|token|secret)[^:]*:", re.IGNORECASE)
 _BINDINGS = {"jsonrpc": JSONRPC, "http+json": HTTP_JSON, "grpc": GRPC}
 _VERSIONS = tuple(dict.fromkeys(dialect.spelling for dialect in DIALECTS.values()))
 
@@ -79,11 +81,16 @@ def target_options(function: Callable[..., None]) -> Callable[..., None]:
     return add_target_options(function, URL_ARGUMENT)
 
 
-def add_target_options(function: Callable[..., None], argument: Callable[..., Callable[..., None]]) -> Callable[..., None]:
-    """Add the options of an agent behind an argument ``url`` of another form."""
+def add_target_options(function: Callable[..., None], argument: Callable[..., Callable[..., None]], *, runs_on: bool = False) -> Callable[..., None]:
+    """Add the options of an agent behind an argument ``url`` of another form.
+
+    A command that ``runs_on`` takes no secret as an argument: the list of processes would show it for hours.
+    """
 
     @wraps(function)
     def build(**options: Any) -> None:  # noqa: ANN401 - values of click
+        if runs_on:
+            _refuse_visible_secrets(options)
         names = ("url", "token", "credentials", "user", "headers", "dialect", "binding", "no_card", "tenant", "origins", "card_keys", "timeout")
         function(target=_build_target(**{name: options.pop(name) for name in names}), **options)
 
@@ -91,6 +98,17 @@ def add_target_options(function: Callable[..., None], argument: Callable[..., Ca
     for option in reversed((argument, *_OPTIONS)):
         decorated = option(decorated)
     return decorated
+
+
+def _refuse_visible_secrets(options: Mapping[str, Any]) -> None:
+    """Refuse secrets that stand in the arguments themselves."""
+    variable = f", or set {TOKEN_VARIABLE}"
+    given = [("--token", options["token"] or "", variable), ("--user", options["user"] or "", "")]
+    given += [("--auth", each.partition("=")[2], "") for each in options["credentials"]]
+    given += [("--header", each, f" with the headers, or set {HEADERS_VARIABLE}") for each in options["headers"] if _SECRET_HEADER.match(each)]
+    for option, value, other in given:
+        if value and not value.startswith("@"):
+            raise CommandUsageError(f"{option}: a secret in the arguments is visible in the list of processes; write @FILE{other}")
 
 
 def _build_target(url: str, token: str | None, credentials: tuple[str, ...], user: str | None, **options: Any) -> Target:  # noqa: ANN401 - of click

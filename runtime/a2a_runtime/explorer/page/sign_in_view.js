@@ -21,7 +21,11 @@ export function signInView() {
     : el("p", { class: "notice ok", role: "status" }, `Signed in with ${count(state.signIns.size, "scheme")}. Credentials are kept in this page's memory only, and a reload forgets them.`));
   on("signIns", drawStatus);
   drawStatus();
-  const forms = schemes.length ? schemes.map(schemePanel) : [el("p", { class: "empty muted" }, "The card asks for no credentials. If the agent wants some all the same, give them here."), schemePanel({ name: "Authorization", kind: "bearer", text: "" })];
+  // In an app, credentials reach the agent only if its card names their scheme.
+  const isMounted = state.mode === "mounted";
+  const hint = `The card asks for no credentials.${isMounted ? "" : " If the agent wants some all the same, give them here."}`;
+  const others = isMounted ? [] : [schemePanel({ name: "Authorization", kind: "bearer", text: "" })];
+  const forms = schemes.length ? schemes.map(schemePanel) : [el("p", { class: "empty muted" }, hint), ...others];
   return el("section", { class: "sign-in" }, el("div", { class: "panel" }, el("h2", {}, "Sign in"), status), forms);
 }
 
