@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
-from a2a_runtime.auth import OpenGate
+from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, OpenGate
 from a2a_runtime.starlette import mount_agents
 from a2a_runtime.surface import RouteOptions, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
@@ -46,6 +46,28 @@ def test_the_document_is_that_of_the_agent() -> None:
     assert read_document(Surface(build_agent()))["info"] == {"title": "reports", "version": "2.1.0", "description": "Does reports."}
     several = read_document(Surface(build_agent("one"), "/one"), Surface(build_agent("two"), "/two"))["info"]
     assert (several["title"], several["description"]) == ("one, two", "one: Does one.\n\ntwo: Does two.")
+
+
+def build_private(*, is_listed: bool | None) -> Surface:
+    """Build a surface whose card is for the holders of a key."""
+    agent = Agent("hushed", "Keeps a secret.")
+
+    @agent.skill("whisper")
+    def whisper(hideout: str) -> str:
+        """Whisper the treasure."""
+        return hideout
+
+    gate = AuthGate(ApiKeyAuthenticator({}, "X-Hushed-Key", scheme="hushedKey"))
+    return Surface(agent, "/hidden", gate=gate, public_card=False, routes=RouteOptions(include_in_schema=is_listed))
+
+
+@pytest.mark.parametrize("is_listed", [None, False, True])
+def test_a_private_card_is_not_in_the_document(is_listed: bool | None) -> None:  # noqa: FBT001 - a parameter of the test
+    """Neither the agent nor its skills, their schemas or its scheme, unless the option says so; beside it the others are."""
+    document = str(read_document(Surface(build_agent()), build_private(is_listed=is_listed)))
+    told = [text for text in ("hushed", "/hidden", "treasure", "hideout", "X-Hushed-Key") if text in document]
+    assert bool(told) is (is_listed is True), told
+    assert "reports" in document
 
 
 NEEDS = {

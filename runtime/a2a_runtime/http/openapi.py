@@ -47,14 +47,23 @@ def extend_openapi(app: Litestar, surfaces: Sequence[Surface]) -> None:
     plugin: Any = app.plugins.get(OpenAPIPlugin)
     plugin._openapi = plugin._openapi_schema = None  # noqa: SLF001 - what a source had offered before is in it
     document: Any = app.openapi_schema  # its classes know no paths that are plain JSON, but serialize them unchanged
+    surfaces = select_documented(surfaces)
     prefix = app.path.rstrip("/")
-    paths = {
-        (prefix + path).rstrip("/") or "/": item for surface in surfaces if surface.routes.include_in_schema for path, item in build_paths(surface)
-    }
+    paths = {(prefix + path).rstrip("/") or "/": item for surface in surfaces for path, item in build_paths(surface)}
     document.paths = {**(document.paths or {}), **paths}
     document.components.schemas = {**document.components.schemas, **_select_reachable(build_schemas(surfaces), paths)}
     if schemes := security_schemes(surfaces):
         document.components.security_schemes = {**(document.components.security_schemes or {}), **schemes}
+
+
+def select_documented(surfaces: Sequence[Surface]) -> Sequence[Surface]:
+    """Select the surfaces that the document tells of: a private card is not told to every reader of the document."""
+    return [each for each in surfaces if _is_documented(each)]
+
+
+def _is_documented(surface: Surface) -> bool:
+    included = surface.routes.include_in_schema
+    return surface.public_card is not False if included is None else included
 
 
 def security_schemes(surfaces: Sequence[Surface]) -> Json:

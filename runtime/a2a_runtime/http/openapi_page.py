@@ -15,6 +15,7 @@ from litestar.openapi.plugins import OpenAPIRenderPlugin
 
 from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_runtime.agent import Agent
+from a2a_runtime.http.openapi import select_documented
 from a2a_runtime.surface import Surface
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -30,7 +31,7 @@ _METHODS = ("get", "post", "put", "patch", "delete")
 
 def build_openapi_config(surfaces: Sequence[Surface]) -> OpenAPIConfig:
     """Build the config of an app that has only agents: their names, the version of the first one, and the page."""
-    agents = list(dict.fromkeys(surface.agent for surface in surfaces))
+    agents = list(dict.fromkeys(surface.agent for surface in select_documented(surfaces)))
     descriptions = [each.description if len(agents) == 1 else f"{each.name}: {each.description}" for each in agents if each.description]
     return OpenAPIConfig(
         title=", ".join(each.name for each in agents) or "agents",
