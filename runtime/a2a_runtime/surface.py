@@ -130,8 +130,7 @@ class RouteOptions:
     """Options that guards and middleware read, e.g. ``{"exclude_from_csrf": True}``."""
     tags: Sequence[str] = ()
     """Tags in the OpenAPI document; empty: the name of the agent."""
-    include_in_schema: bool | None = None
-    """List the routes in the OpenAPI document; ``None``: if the card is public."""
+    include_in_schema: bool | None = None  # in the OpenAPI document; by default, if the card is public
     tenants_in_schema: bool = False
     """List the paths with a tenant in the OpenAPI document too; they work in any case."""
     exclude_from_auth: bool = False

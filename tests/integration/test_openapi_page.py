@@ -65,8 +65,8 @@ def build_private(*, is_listed: bool | None) -> Surface:
 def test_a_private_card_is_not_in_the_document(is_listed: bool | None) -> None:  # noqa: FBT001 - a parameter of the test
     """Neither the agent nor its skills, their schemas or its scheme, unless the option says so; beside it the others are."""
     document = str(read_document(Surface(build_agent()), build_private(is_listed=is_listed)))
-    told = [text for text in ("hushed", "/hidden", "treasure", "hideout", "X-Hushed-Key") if text in document]
-    assert bool(told) is (is_listed is True), told
+    leaked = [text for text in ("hushed", "/hidden", "treasure", "hideout", "X-Hushed-Key") if text in document]
+    assert bool(leaked) is (is_listed is True), leaked
     assert "reports" in document
 
 

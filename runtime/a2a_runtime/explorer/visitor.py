@@ -68,8 +68,8 @@ class VisitorCredentials:
         kept = [(name, value) for name, value in self.headers if name.lower() in headers]
         for name, value in self.headers:
             pairs = split_cookies(value) if name.lower() == "cookie" else ()
-            if named := [f"{key}={text}" for key, text in pairs if key in cookies]:
-                kept.append((name, "; ".join(named)))
+            if usable := [f"{key}={text}" for key, text in pairs if key in cookies]:
+                kept.append((name, "; ".join(usable)))
         return VisitorCredentials(tuple(kept), tuple(each for each in self.query if each[0] in query))
 
     def build_auth(self) -> httpx.Auth | None:

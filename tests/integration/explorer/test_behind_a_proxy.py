@@ -80,7 +80,7 @@ def test_a_visitor_without_an_identity_at_the_proxy_has_none(http: httpx.Client,
 @pytest.mark.parametrize("entered", [FORGED_CERTIFICATE, FORGED_USER, {}], ids=["certificate", "user", "nothing"])
 @pytest.mark.parametrize(("agent", "subject"), [("certified", "CN=ada"), ("hosted", "ada")])
 def test_a_visitor_is_who_the_proxy_says(http: httpx.Client, agent: str, subject: str, entered: dict[str, str]) -> None:
-    """What the proxy reports about the visitor's own request is passed on, and nothing that was entered replaces it."""
+    """The proxy's report about the visitor's own request is passed on, and nothing that was entered replaces it."""
     sent = visit(http, agent, "CN=ada", entered).send("hi")
     assert find_text(sent["result"]) == subject
 
