@@ -20,6 +20,8 @@ run_tests = $(1) $(PYTEST) $(2) || { test $$? -eq 1 && echo "--- what failed bes
 starts  = $(if $(shell $(1) -c 'print(1)' 2>/dev/null),$(1))
 other   = $(firstword $(foreach p,python$(1) $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python$(1)),$(call starts,$(p))))
 OTHERS := $(foreach v,3.12 3.13,$(if $(call other,$(v)),.venv-$(v)))
+# `make soak` takes all of them, every other run the newest.
+TAKEN  ?= $(lastword $(OTHERS))
 
 # make_venv: folder, interpreter. install: folder, requirements.
 ifeq ($(UV),)
@@ -40,7 +42,7 @@ export PYTHONDONTWRITEBYTECODE :=
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-test: .venv/.installed peers ## set everything up and run the tests, and the unit tests on every other Python from 3.11 that is here
+test: .venv/.installed peers ## set everything up and run the tests, and the unit tests on the newest other Python that is here
 	$(call run_tests,$(BIN)/python)
 	@$(MAKE) --no-print-directory others
 
@@ -49,8 +51,8 @@ coverage: .venv/.installed peers ## run the tests, and hold the floor of what th
 	$(BIN)/coverage json --quiet -o .venv/coverage.json
 	$(BIN)/python tests/coverage_floor.py .venv/coverage.json
 
-others: $(OTHERS:=/.installed) ## run the unit tests on every other Python from 3.11 that is here
-	@for v in $(OTHERS); do echo "--- $$($$v/bin/python --version), the unit tests"; $(call run_tests,$$v/bin/python,-q -m 'not soak and not slow and not peer' tests/unit) || exit 1; done
+others: $(TAKEN:=/.installed) ## run the unit tests on the newest other Python that is here
+	@for v in $(TAKEN); do echo "--- $$($$v/bin/python --version), the unit tests"; $(call run_tests,$$v/bin/python,-q -m 'not soak and not slow and not peer' tests/unit) || exit 1; done
 
 peers: .venv/.installed ## install what the tests compare with, once on a machine
 	@$(BIN)/python tests/peers/environments.py $(PEERS) >/dev/null
@@ -91,10 +93,10 @@ bench: .venv/.installed ## measure everything, beside others where there are som
 	@$(BIN)/python tests/peers/environments.py $(RIVALS) >/dev/null
 	$(BIN)/python bench/run.py
 
-soak: test ## the tests, long: those marked soak too, and many more generated examples
+soak: .venv/.installed peers ## an hour: each test once, those marked soak too, with many more generated examples; the unit tests on every other Python
 	@$(BIN)/python tests/peers/environments.py $(SOAKED) >/dev/null
 	HYPOTHESIS_PROFILE=soak $(BIN)/python $(PYTEST) -m ''
-	@for v in $(OTHERS); do echo "--- $$($$v/bin/python --version), all tests"; $$v/bin/python $(PYTEST) -q -m 'not peer' || exit 1; done
+	@$(MAKE) --no-print-directory others TAKEN='$(OTHERS)'
 
 clean: ## remove everything that these targets made, except the peers, which other checkouts share
 	rm -rf .venv $(OTHERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

@@ -26,9 +26,9 @@ OWN_LOAD = 1.5
 """How many processes of a run are ready for each core, with one worker for each: servers and commands that tests start are some of them."""
 
 
-def read(file: Path = FILE) -> Mapping[str, float]:
-    """Read the seconds that each suite may take."""
-    return {str(name): float(seconds) for name, seconds in tomllib.loads(file.read_text(encoding="utf-8"))["seconds"].items()}
+def read(file: Path = FILE, table: str = "seconds") -> Mapping[str, float]:
+    """Read the seconds that each suite may take; or from another table, the minutes of each share of a soak."""
+    return {str(name): float(limit) for name, limit in tomllib.loads(file.read_text(encoding="utf-8"))[table].items()}
 
 
 def suite_of(path: Path) -> str | None:
@@ -48,13 +48,18 @@ def whole_suites(paths: Iterable[Path]) -> frozenset[str]:
     return frozenset(suites)
 
 
+def is_whole(config: pytest.Config) -> bool:
+    """Tell whether a run takes every test of its folders that its marks select."""
+    option = config.option
+    chosen = option.keyword or option.deselect or option.ignore or option.ignore_glob
+    cut_short = option.maxfail or option.collectonly or getattr(option, "lf", False) or getattr(option, "stepwise", False)
+    return not (chosen or cut_short)
+
+
 def is_usual(config: pytest.Config) -> bool:
     """Tell whether a run takes every test that its folders hold, as they usually run."""
-    option = config.option
-    chosen = option.keyword or option.deselect or option.ignore or option.ignore_glob or option.markexpr != USUAL
-    cut_short = option.maxfail or option.collectonly or getattr(option, "lf", False) or getattr(option, "stepwise", False)
-    measured = getattr(option, "cov_source", None) or "HYPOTHESIS_PROFILE" in os.environ
-    return not (chosen or cut_short or measured)
+    measured = getattr(config.option, "cov_source", None) or "HYPOTHESIS_PROFILE" in os.environ
+    return is_whole(config) and config.option.markexpr == USUAL and not measured
 
 
 def crowd() -> float:

@@ -14,6 +14,7 @@ from budgets import Budgets, read
 from hypothesis import HealthCheck, settings
 from imported_modules import forget_modules_below
 from peers.peer import Peer
+from soak_shares import PROFILE, Soak, is_soak, read_shares
 
 from a2a_runtime.settings import PREFIX, Settings
 from a2a_runtime.testing.postgres import postgres_databases, postgres_url
@@ -21,7 +22,7 @@ from a2a_runtime.testing.postgres import postgres_databases, postgres_url
 # The same examples in every run, so that a failure in CI is one everywhere; `make soak` looks for new ones. The loaded modules matter too:
 # hypothesis sometimes uses a constant of the code.
 settings.register_profile("default", max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("soak", max_examples=2000, derandomize=False, print_blob=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(PROFILE, max_examples=1000, derandomize=False, print_blob=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Settings for agents on the developer's machine do not apply to the agents of the tests.
@@ -68,6 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Add up what suites take, in the process that hears of every test."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Budgets(config, read()), "budgets")
+    if is_soak():
+        config.pluginmanager.register(Soak(config, read_shares()), "soak")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -81,7 +81,7 @@ def test_the_page_speaks_with_the_official_sdk(explorer: Explorer, version: str)
         expect_a_result(explorer, "Echo", "echo hello", "echo hello")
 
 
-@pytest.mark.soak
+@pytest.mark.soak(share="front_ends")
 @pytest.mark.peer
 @pytest.mark.parametrize("mode", ["Streaming", "Blocking", "Immediate"])
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON", "GRPC"])

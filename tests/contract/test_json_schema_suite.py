@@ -73,7 +73,7 @@ def test_the_suite_finds_no_difference(draft: str, step: int) -> None:
 
 
 @pytest.mark.peer
-@pytest.mark.soak
+@pytest.mark.soak(share="contracts")
 @pytest.mark.parametrize("draft", ["draft2019-09", "draft7"])
 def test_the_suites_of_older_drafts_find_none_either(draft: str) -> None:
     """Every schema of the older drafts."""

@@ -185,7 +185,7 @@ OTHERS = (
 
 
 @pytest.mark.peer
-@pytest.mark.soak
+@pytest.mark.soak(share="contracts")
 @pytest.mark.parametrize("path", OTHERS, ids=show_path)
 def test_all_real_schemas(path: str, tmp_path: Path) -> None:
     """Each builds and imports, or is refused with a cure."""

@@ -24,7 +24,7 @@ from .engine_process import CHUNKS, SCOPE
 PROGRAM = Path(__file__).with_name("engine_process.py")
 SOME = ("before commit:4", "after commit:19", "before commit:41")
 POINTS = [
-    pytest.param(point, marks=() if point in SOME else pytest.mark.soak)
+    pytest.param(point, marks=() if point in SOME else pytest.mark.soak(share="drills"))
     for point in (f"{where} commit:{count}" for where in ("before", "after") for count in (4, 12, 19, 27, 41))
 ]
 

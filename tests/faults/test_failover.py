@@ -18,7 +18,7 @@ from a2a_runtime.stores.postgres import PostgresStore, upgrade
 from a2a_runtime.testing.agent import InProcessAgent, run_agent
 from a2a_runtime.testing.embedded_postgres import PostgresServer
 
-pytestmark = [pytest.mark.anyio, pytest.mark.soak, pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.soak(share="drills"), pytest.mark.slow]
 
 CALLERS = 8
 LOAD_SECONDS = 2.0

@@ -7,7 +7,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import asyncpg
@@ -157,19 +157,29 @@ def test_the_deck_is_a_plugin_of_pytest(tmp_path: Path) -> None:
     assert "fault_deck" in done.stdout, done.stderr
 
 
-@pytest.mark.soak
+def run_long(deck: FaultDeck, kinds: Sequence[Callable[[], object]], seed: int, faults: int, record_property: pytest.RecordProperty) -> None:
+    """Run a deck of faults in a random order, and record what it has checked."""
+    order = random.Random(seed)  # noqa: S311 - an order of faults
+    report = deck.run(*order.choices(kinds, k=faults))
+    record_property("faults", faults)
+    record_property("tasks", report.acknowledged)
+
+
+@pytest.mark.soak(share="drills")
 @pytest.mark.parametrize("seed", range(4))
-def test_workers_lose_nothing_in_a_long_drill(victims: Victims, seed: int) -> None:
+def test_workers_lose_nothing_in_a_long_drill(victims: Victims, seed: int, record_property: pytest.RecordProperty) -> None:
     """Twenty faults of all kinds in a random order."""
     deck = victims.deck
     kinds: list[Callable[[], object]] = [deck.kill_worker, deck.kill, deck.cut, deck.cut_store, deck.freeze, deck.freeze_worker, deck.stop_worker]
     kinds += [victims.kill_database, victims.freeze_database, victims.drop_notifications, victims.fill_database, victims.step_clock]
-    deck.run(*random.Random(seed).choices(kinds, k=20))  # noqa: S311 - an order of faults
+    run_long(deck, kinds, seed, 20, record_property)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(share="drills")
 @pytest.mark.parametrize("seed", range(2))
-def test_three_processes_lose_nothing_in_a_long_drill(fault_deck: BuildDeck, server: PostgresServer, tmp_path: Path, seed: int) -> None:
+def test_three_processes_lose_nothing_in_a_long_drill(
+    fault_deck: BuildDeck, server: PostgresServer, tmp_path: Path, seed: int, record_property: pytest.RecordProperty
+) -> None:
     """Three processes share a database, and each runs its tasks; they take over from each other."""
     clock = tmp_path / "clock"
     environment = {CLOCK_VARIABLE: str(clock)}
@@ -177,13 +187,13 @@ def test_three_processes_lose_nothing_in_a_long_drill(fault_deck: BuildDeck, ser
         victims = Victims(deck, server, clock)
         kinds: list[Callable[[], object]] = [deck.kill, deck.freeze, deck.stop, deck.cut, deck.cut_store]
         kinds += [victims.kill_database, victims.freeze_database, victims.drop_notifications, victims.fill_database, victims.step_clock]
-        deck.run(*random.Random(seed).choices(kinds, k=15))  # noqa: S311 - an order of faults
+        run_long(deck, kinds, seed, 15, record_property)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(share="drills")
 @pytest.mark.parametrize("seed", range(2))
-def test_a_file_loses_nothing_in_a_long_drill(fault_deck: BuildDeck, tmp_path: Path, seed: int) -> None:
+def test_a_file_loses_nothing_in_a_long_drill(fault_deck: BuildDeck, tmp_path: Path, seed: int, record_property: pytest.RecordProperty) -> None:
     """One process on SQLite, and what happens to it."""
     with fault_deck(APP, f"sqlite:///{tmp_path}/tasks.db", message=str, check=check, end_seconds=END_SECONDS) as deck:
         kinds: list[Callable[[], object]] = [deck.kill, deck.freeze, deck.stop, deck.cut, deck.fill_disk]
-        deck.run(*random.Random(seed).choices(kinds, k=15))  # noqa: S311 - an order of faults
+        run_long(deck, kinds, seed, 15, record_property)

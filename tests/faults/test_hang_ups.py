@@ -32,7 +32,7 @@ SETTINGS = replace(FAST_SETTINGS, lease_renew_interval=60, lease_duration=600, o
 """Nothing but the engine itself looks after a task: what finds forgotten ones comes after the test."""
 
 GATE = AuthGate(ApiKeyAuthenticator({digest_key("k"): Identity("ada")}))
-ROUNDS = [1, pytest.param(12, marks=pytest.mark.soak)]
+ROUNDS = [1, pytest.param(12, marks=pytest.mark.soak(share="drills"))]
 TOGETHER = 40
 MAX_DELAY_SECONDS = 0.3
 LOCKED_SECONDS = 1.0

@@ -68,7 +68,7 @@ def test_the_commands_of_the_guide_are_commands(tmp_path: Path) -> None:
         command.make_parser(click.Context(command, **cli.context_settings)).parse_args(words)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(share="drills")
 @pytest.mark.peer
 def test_the_guide_runs(tmp_path: Path) -> None:
     """From the first command to the last: deployment, restart under load, outage, upgrade, new keys."""

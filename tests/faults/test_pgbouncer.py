@@ -15,7 +15,7 @@ from a2a_runtime.testing.agent import artifact_texts, run_agent
 
 from .pgbouncer import run_pgbouncer
 
-pytestmark = [pytest.mark.anyio, pytest.mark.soak, pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.soak(share="drills"), pytest.mark.slow]
 
 
 async def stream(ctx: TaskContext) -> str:

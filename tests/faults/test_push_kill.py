@@ -146,7 +146,7 @@ SOME = ("begun:1", "call done:6", "before commit:1", "after commit:6")
 POINTS = [f"{point}:{times}" for point in ("begun", "call done", "before commit", "after commit") for times in (1, 6)]
 
 
-@pytest.mark.parametrize("fault", [pytest.param(point, marks=() if point in SOME else pytest.mark.soak) for point in POINTS])
+@pytest.mark.parametrize("fault", [pytest.param(point, marks=() if point in SOME else pytest.mark.soak(share="drills")) for point in POINTS])
 async def test_a_sender_may_die_at_every_point_of_a_write(tmp_path: Path, fault: str) -> None:
     """The next process continues, with the write or without it."""
     url = f"sqlite:///{tmp_path}/tasks.db"

@@ -33,7 +33,7 @@ NOT_OPEN = "FAILED Outcome unknown: the call that has asked is not open any more
         (("append", "mcp"), GONE, 1),
         (("ask", "mcp"), NOT_OPEN, 0),
         (("files.append", "modules"), GONE, 1),
-        pytest.param(("files.append_again", "modules"), "COMPLETED ", 2, marks=pytest.mark.soak),
+        pytest.param(("files.append_again", "modules"), "COMPLETED ", 2, marks=pytest.mark.soak(share="drills")),
     ],
     ids=["local", "local, idempotent", "of a server", "of a server, asking", "a module", "a module, idempotent"],
 )

@@ -15,7 +15,7 @@ from a2a_runtime.stores.simple.restored import LOST
 PROGRAM = Path(__file__).with_name("storage_process.py")
 SOME = ("before:9", "after:30")
 POINTS = [
-    pytest.param(point, marks=() if point in SOME else pytest.mark.soak)
+    pytest.param(point, marks=() if point in SOME else pytest.mark.soak(share="drills"))
     for point in (*SOME, *(f"{where}:{number}" for where in ("before", "after") for number in (2, 3, 5, 14, 18, 23, 45, 61, 100)))
 ]
 

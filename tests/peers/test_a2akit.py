@@ -28,7 +28,7 @@ def test_the_storages_of_a2akit_serve_an_agent() -> None:
     _run_contract("-k", "TestMemory or agent_runs")
 
 
-@pytest.mark.soak
+@pytest.mark.soak(share="frameworks")
 def test_the_storages_of_a2akit_pass_the_contract() -> None:
     """Every rule on both."""
     _run_contract()

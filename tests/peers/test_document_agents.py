@@ -12,7 +12,7 @@ import pytest
 from peers.environments import interpreter
 from style.source_files import ROOT
 
-pytestmark = [pytest.mark.peer, pytest.mark.soak]
+pytestmark = [pytest.mark.peer, pytest.mark.soak(share="frameworks")]
 
 SCRIPT = Path(__file__).with_name("document_agents.py")
 TIMEOUT_SECONDS = 300

@@ -17,7 +17,7 @@ from a2a_runtime.auth.gate import OpenGate
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.surface import Surface
 
-pytestmark = [pytest.mark.peer, pytest.mark.soak]
+pytestmark = [pytest.mark.peer, pytest.mark.soak(share="frameworks")]
 
 _SCRIPT = Path(__file__).with_name("framework_clients.py")
 _TIMEOUT_SECONDS = 300

@@ -40,7 +40,7 @@ def test_an_agent_of_the_sdk(page: ExplorerPage) -> None:
     call(page)
 
 
-@pytest.mark.soak
+@pytest.mark.soak(share="frameworks")
 def test_every_interface_of_an_agent_of_the_sdk(page: ExplorerPage) -> None:
     """Each that can be used is."""
     usable = [each["id"] for each in page.describe()["interfaces"] if each["usable"]]

@@ -81,7 +81,7 @@ MISSING = {
 """Tests of what this release does not have."""
 
 
-@pytest.mark.soak
+@pytest.mark.soak(share="frameworks")
 def test_the_whole_bridge_works_with_it(tmp_path: Path) -> None:
     """All tests of the bridge, but those of what the release does not have."""
     left_out = [f"--deselect={HERE}/{file}::{name}" for file, names in MISSING.items() for name in names]
