@@ -147,7 +147,8 @@ class ContextStore(Protocol):
     ) -> None:
         """Replace the data of a conversation, which then is also that of a skill.
 
-        Raises ``PermissionDeniedError`` if a hidden skill has written to it: what the writer has not read must not be lost.
+        Raises ``TypeError`` for data that is no JSON object. Raises ``PermissionDeniedError`` if a hidden skill has written
+        to it: what the writer has not read must not be lost.
         """
         ...
 

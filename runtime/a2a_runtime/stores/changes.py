@@ -7,7 +7,7 @@ them under the lock of the task's row and writes them. A store that checks the r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -162,6 +162,12 @@ def check_same_request(idempotency_key: IdempotencyKey, request_hash: bytes) -> 
     """Raise ``IdempotencyConflictError`` if the key was used before for another request."""
     if idempotency_key.request_hash != request_hash:
         raise IdempotencyConflictError
+
+
+def check_context_data(data: object) -> None:
+    """Raise ``TypeError`` if the data of a conversation is no JSON object: it could be stored, and never be loaded."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"data of a conversation: {type(data).__qualname__} is no JSON object; pass a mapping")
 
 
 def check_context_written(is_written: object) -> None:

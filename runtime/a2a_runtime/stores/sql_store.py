@@ -127,6 +127,7 @@ class SqlStore(ABC):
     ) -> None:
         """Replace the data of a conversation."""
         where = {"scope": scope.to_text(), "context_id": context_id, "hidden": [*hidden_skills]}
+        changes.check_context_data(data)
         body, skills = fragments.encode_object(data), [skill] if skill else []
         changes.check_context_written(await self._execute("put_context", **where, data=body, skills=skills, now=self._clock.millis()))
 

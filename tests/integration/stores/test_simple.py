@@ -20,8 +20,8 @@ from a2a_runtime.errors import StoreInUseError, StoreUnavailableError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange, TaskQuery
 from a2a_runtime.stores.pagination import encode_page_token
-from a2a_runtime.stores.simple import ConcurrencyError, SimpleStore, TaskState
-from a2a_runtime.stores.simple.codec import OPTIONAL
+from a2a_runtime.stores.simple import ConcurrencyError, ListTasksQuery, SimpleStore, TaskState
+from a2a_runtime.stores.simple.codec import OPTIONAL, REQUIRED
 from a2a_runtime.stores.simple.exclusive import PROCESS_CONTEXT, ProcessRecord
 from a2a_runtime.stores.simple.reserved import PREFIX
 from a2a_runtime.stores.simple.restored import LOST
@@ -262,6 +262,54 @@ async def test_reserved_metadata_is_refused_and_never_leaves() -> None:
         assert any(name.startswith(PREFIX) for name in await stored_metadata(storage, task.id))
         with pytest.raises(InvalidParamsError, match=r"a2a-gen/task.*reserved"):
             await one.engine.store.create_task(one.scope, replace(build_new_task(), metadata={f"{PREFIX}task": 1}))
+
+
+class Failing(DictStorage):
+    """A storage that refuses some calls after a task was created."""
+
+    outage = 0
+
+    def _check(self) -> None:
+        if self.outage:
+            self.outage -= 1
+            raise ConnectionError("the disk is away")
+
+    async def update_task(self, *args: Any, **change: Any) -> int:  # noqa: ANN401 - passed on
+        """Fail, or apply a change."""
+        self._check()
+        return await super().update_task(*args, **change)
+
+    async def delete_task(self, task_id: str) -> bool:
+        """Fail, or delete a task."""
+        self._check()
+        return await super().delete_task(task_id)
+
+
+@pytest.mark.parametrize("outage", [1, 2, 3])
+@pytest.mark.parametrize("can_delete", [True, False])
+async def test_an_outage_leaves_no_task_without_an_owner(outage: int, can_delete: bool) -> None:  # noqa: FBT001 - a table
+    """It is deleted, or rejected, as soon as the storage answers again; one under a key waits for its message."""
+    storage = Failing()
+    names = [name for name in OPTIONAL if can_delete or name != "delete_task"]
+    part = Partly(*names)
+    part.whole = storage
+    for name in (*REQUIRED, *names):
+        setattr(part, name, getattr(storage, name))
+    async with opened(part) as store:
+        storage.outage = outage
+        with pytest.raises(StoreUnavailableError):
+            await store.create_task(SCOPE, build_new_task())
+        while storage.outage:
+            assert await store.delete_expired() == 0
+        await store.delete_expired()
+        states = [task.status.state for task in (await storage.list_tasks(ListTasksQuery())).tasks]
+        assert states == ([] if can_delete else [TaskState.REJECTED])
+        storage.outage = 1
+        with pytest.raises(StoreUnavailableError):
+            await store.create_task(SCOPE, build_new_task(idempotency_key=KEY))
+        await store.delete_expired()
+        again = await store.create_task(SCOPE, build_new_task(idempotency_key=KEY))
+        assert (again.is_new, (await store.list_tasks(SCOPE, TaskQuery())).total_size) == (True, 1)
 
 
 async def test_a_list_is_that_of_the_owner_in_pages() -> None:

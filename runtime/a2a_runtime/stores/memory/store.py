@@ -52,6 +52,7 @@ class MemoryStore(MemoryTasks):
         self, scope: TaskScope, context_id: str, data: Mapping[str, object], skill: str = "", hidden_skills: Collection[str] = ()
     ) -> None:
         """Replace the data of a conversation."""
+        changes.check_context_data(data)
         body = fragments.encode_object(data)
         conversation = self._touch_conversation(scope, context_id)
         changes.check_context_written(conversation.skills.isdisjoint(hidden_skills))

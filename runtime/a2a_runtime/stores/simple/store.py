@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
 from typing import Any, TypeGuard
 
 from a2a_contract.dialects import CANONICAL
@@ -74,6 +74,8 @@ class SimpleStore(SimpleTasks):
         """Finish the writes in progress, and close the storage."""
         if self._writes:
             await asyncio.wait(self._writes)
+        with suppress(StoreUnavailableError):
+            await self._remove_abandoned()
         if self._has_record:
             self._has_record = False
             try:
@@ -205,6 +207,7 @@ class SimpleStore(SimpleTasks):
         self, scope: TaskScope, context_id: str, data: Mapping[str, object], skill: str = "", hidden_skills: Collection[str] = ()
     ) -> None:
         """Replace the data of a conversation."""
+        changes.check_context_data(data)
         if not self._has_contexts:
             await super().update_context(scope, context_id, data, skill, hidden_skills)
             return

@@ -71,6 +71,8 @@ class SimpleTasks(MemoryStore):
         """Versions that the storage has given, by task; none if it has no versions."""
         self._doubtful: dict[str, PlannedChange] = {}
         """Changes of which it is not known whether the storage has written them."""
+        self._abandoned: dict[str, None] = {}
+        """Ids of tasks that no caller knows, and that the storage still has."""
         self._has_versions: bool | None = None
         self._created_at = 0
 
@@ -112,7 +114,14 @@ class SimpleTasks(MemoryStore):
         self._created_at = created = max(self._created_at + 1, self._index.now_millis())  # the order of tasks, also within a millisecond
         facts = reserved.encode_facts(scope, new, created, sorted({*(task.metadata or {})} - {*new.metadata}))
         progress = reserved.encode_progress(1, 1, 0 if new.process is None else 1)
-        version = await self._call("update_task", task.id, task_metadata={**facts, **progress})
+        try:
+            version = await self._call("update_task", task.id, task_metadata={**facts, **progress})
+        except A2AError:
+            if new.idempotency_key is None:  # a message under a key adopts the task when it is sent again
+                self._abandoned[task.id] = None
+                with suppress(StoreUnavailableError):
+                    await self._remove_abandoned()
+            raise
         try:
             result = await super().create_task(scope, replace(new, wire_id=task.id))
         except A2AError:  # no room in memory: the caller gets the error, and the task is none of its tasks
@@ -123,6 +132,24 @@ class SimpleTasks(MemoryStore):
         kept.created_at = created
         await self._note_version(result.stored.key, task.id, version)
         return result
+
+    async def _remove_abandoned(self) -> None:
+        """Delete the tasks that no caller knows; a storage that cannot delete gets them as rejected, without an owner."""
+        while self._abandoned:
+            wire_id = next(iter(self._abandoned))
+            with suppress(ConcurrencyError, TaskNotFoundError, TaskTerminalError):
+                if self._codec.has("delete_task"):
+                    await self._call("delete_task", wire_id)
+                else:
+                    state = self._codec.to_state(State.REJECTED)
+                    await self._call("update_task", wire_id, state, task_metadata={reserved.FACTS: None})
+            self._abandoned.pop(wire_id, None)
+
+    async def delete_expired(self, limit: int = 100) -> int:
+        """Delete what has expired, and the tasks that an outage has left without an owner."""
+        with suppress(StoreUnavailableError):
+            await self._remove_abandoned()
+        return await super().delete_expired(limit)
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Apply a change to a task."""

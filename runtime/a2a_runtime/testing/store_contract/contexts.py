@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -36,6 +37,14 @@ class ContextRules(StoreCase):
         await store.update_context(SCOPE, "c-1", {"a": 1, "b": 2})
         await store.update_context(SCOPE, "c-1", {"b": 3})
         assert await store.load_context(SCOPE, "c-1") == {"b": 3}
+
+    @pytest.mark.parametrize("data", [[], [1, 2], [["a", 1]], "text", None], ids=repr)
+    async def test_the_data_of_a_conversation_is_an_object(self, store: Store, data: Any) -> None:  # noqa: ANN401 - what no type allows
+        """Anything else is refused, and what was there before stays."""
+        await store.update_context(SCOPE, "c-1", {"a": 1})
+        with pytest.raises(TypeError, match="no JSON object"):
+            await store.update_context(SCOPE, "c-1", data)
+        assert await store.load_context(SCOPE, "c-1") == {"a": 1}
 
     async def test_a_conversation_is_the_messages_of_all_its_tasks(self, store: Store, clock: FakeClock) -> None:
         """Messages are ordered by time, across tasks."""
