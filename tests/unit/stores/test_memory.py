@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from itertools import cycle
 
 import pytest
+from msgspec.structs import replace
 
-from a2a_contract.errors import RateLimitedError
+from a2a_contract.dialects import MESH
+from a2a_contract.errors import RateLimitedError, TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, TaskPushNotificationConfig
 from a2a_runtime.caller import TaskScope
@@ -15,7 +17,7 @@ from a2a_runtime.errors import EventsGoneError, StoreFullError
 from a2a_runtime.stores.base import StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.memory.index import MemoryTask, Timeline
-from a2a_runtime.stores.models import ChunkWrite, StoredTask, TaskChange, TaskQuery
+from a2a_runtime.stores.models import ChunkWrite, IdempotencyKey, StoredTask, TaskChange, TaskQuery
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     SCOPE,
@@ -298,6 +300,35 @@ async def test_a_long_artifact_is_kept_in_few_chunks() -> None:
     assert get_artifact_texts(await end_task(store, task)) == {"a": texts}
     await store.delete_scope(SCOPE)
     assert _count_bytes(store) == 0
+
+
+async def test_an_expired_task_is_gone_before_the_cleanup() -> None:
+    """It is neither read nor listed nor counted, and its key makes another task; one with a pending delivery stays."""
+    clock = FakeClock()
+    store = MemoryStore(StoreOptions(clock=clock, retention_seconds=100, dialect_retention_seconds={MESH.name: 50}))
+    keyed = await create_task(store, build_new_task(idempotency_key=IdempotencyKey("k", b"1")))
+    pushed = await create_task(store, build_new_task(push_config=TaskPushNotificationConfig(id="hook", url="https://example.org")))
+    mesh = [await create_task(store, replace(build_new_task(), dialect=MESH.name)) for _ in range(3)]
+    running = await create_task(store)
+    for task in (keyed, pushed, *mesh):
+        await end_task(store, task)
+    clock.advance(50)
+    late = await end_task(store, await create_task(store))
+    for seconds, gone, left in ((0, mesh, [late, running, pushed, keyed]), (50, [*mesh, keyed], [late, running, pushed])):
+        clock.advance(seconds)
+        for query in (TaskQuery(), TaskQuery("c-1"), TaskQuery(by_creation=True)):
+            page = await store.list_tasks(SCOPE, query)
+            assert ({task.key for task in page.tasks}, page.total_size) == ({task.key for task in left}, len(left))
+        completed = await store.list_tasks(SCOPE, TaskQuery(state=State.COMPLETED, page_size=1))
+        assert completed.total_size == len(left) - 1
+        for task in gone:
+            assert await store.load_task(SCOPE, task.wire_id) is await store.get_version(SCOPE, task.wire_id) is None
+            with pytest.raises(TaskNotFoundError):
+                await store.read_events(task.key, 0)
+    again = await store.create_task(SCOPE, build_new_task(idempotency_key=IdempotencyKey("k", b"1")))
+    assert again.is_new
+    assert await store.delete_expired() == len(mesh)
+    assert (await store.list_tasks(SCOPE, TaskQuery())).total_size == 4
 
 
 async def test_time_never_steps_back_in_a_list() -> None:

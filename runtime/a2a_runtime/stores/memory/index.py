@@ -366,6 +366,14 @@ class TaskIndex:
         if task.dialect in self._ended_of_dialects:
             self._ended_of_dialects[task.dialect].append(task)
 
+    def iter_ended(self, after: int, until: int, dialect: str | None = None) -> Iterator[MemoryTask]:
+        """Iterate over the listed tasks, of all or of a dialect, that ended after one time and up to another."""
+        for task in self._ended if dialect is None else self._ended_of_dialects[dialect]:
+            if task.position > 0 and task.status_at > until:
+                return
+            if task.position > 0 and task.status_at > after:
+                yield task
+
     def pop_ended(self, ended_by_millis: int | None, can_delete: Callable[[MemoryTask], bool], dialect: str | None = None) -> MemoryTask | None:
         """Find the deletable task that ended first, of all or of a dialect, up to a time; it stays in the index, but is not returned again."""
         ended = self._ended if dialect is None else self._ended_of_dialects[dialect]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from a2a_contract.errors import TaskNotFoundError
+from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
@@ -79,16 +80,46 @@ class MemoryBase:
         self._counter = MemoryCounter(options.clock)
         self._outages = OutageLog("store: memory")
 
-    def _require_task(self, scope: TaskScope, wire_id: str) -> MemoryTask:
+    hides_expired = True
+    """Expired tasks do not exist for readers, also before the cleanup has deleted them."""
+
+    def _find_readable(self, scope: TaskScope, wire_id: str) -> MemoryTask | None:
+        """Find a task that has not expired."""
         task = self._index.find(scope, wire_id)
+        return None if task is None or self._is_over(task) else task
+
+    def _is_over(self, task: MemoryTask) -> bool:
+        """Return whether a task has expired, so that the next cleanup deletes it."""
+        if not self.hides_expired or task.state not in lifecycle.TERMINAL:
+            return False
+        seconds = self._options.dialect_retention_seconds.get(task.dialect)
+        cutoff = self._options.cutoff_millis(self._options.retention_seconds)
+        if seconds is not None:
+            cutoff = max(cutoff, self._options.cutoff_millis(seconds))
+        return task.status_at <= cutoff and self._is_delivered(task)
+
+    def _count_over(self, scope: TaskScope, state: State | None) -> int:
+        """Count the expired tasks of a scope in one state, or all: only what has ended since the last cleanup is looked at."""
+        cutoff, dialects = self._options.cutoff_millis(self._options.retention_seconds), self._options.dialect_retention_seconds
+        ended = list(self._index.iter_ended(-1, cutoff))
+        for dialect, seconds in dialects.items():
+            ended += self._index.iter_ended(cutoff, self._options.cutoff_millis(seconds), dialect)
+        return sum(task.scope == scope and state in {None, task.state} and self._is_over(task) for task in ended)
+
+    def _require_task(self, scope: TaskScope, wire_id: str) -> MemoryTask:
+        task = self._find_readable(scope, wire_id)
         if task is None:
             raise TaskNotFoundError(details={"task_id": wire_id})
         return task
 
     def _find_idempotent_task(self, scope: TaskScope, key: IdempotencyKey) -> MemoryTask | None:
         task, request_hash = self._idempotency_keys.get((scope, key.context_id, key.key), (None, b""))
-        if task is not None:
-            changes.check_same_request(key, request_hash)
+        if task is None:
+            return None
+        if self._is_over(task):
+            self._expire(task)
+            return None
+        changes.check_same_request(key, request_hash)
         return task
 
     def _add_idempotency_key(self, task: MemoryTask, key: IdempotencyKey) -> None:

@@ -93,12 +93,12 @@ class MemoryTasks(MemoryBase):
         self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True
     ) -> StoredTask | None:
         """Load a task."""
-        task = self._index.find(scope, wire_id)
+        task = self._find_readable(scope, wire_id)
         return None if task is None else task.to_stored_task(history_length, include_artifacts=include_artifacts)
 
     async def get_version(self, scope: TaskScope, wire_id: str) -> int | None:
         """Return the version of a task."""
-        task = self._index.find(scope, wire_id)
+        task = self._find_readable(scope, wire_id)
         return None if task is None else task.version
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
@@ -191,7 +191,7 @@ class MemoryTasks(MemoryBase):
         if index is None:
             return TaskPage([], "", 0)
         if query.is_plain:
-            total_size = index.count(query.state)
+            total_size = index.count(query.state) - self._count_over(scope, query.state)
         elif position is not None and position.total_size is not None:
             total_size = position.total_size
         else:
@@ -204,12 +204,12 @@ class MemoryTasks(MemoryBase):
         oldest, hidden = 0 if query.changed_after is None else to_millis(query.changed_after), query.hidden_skills
         if query.by_creation:
             found = self._sort_by_creation(scope, query, position)
-            yield from (task for task in found if task.status_at >= oldest and task.skill not in hidden)
+            yield from (task for task in found if task.status_at >= oldest and task.skill not in hidden and not self._is_over(task))
             return
         for task in self._iter_newest_first(scope, query, position.at if position else None):
             if task.status_at < oldest:
                 return
-            if task.skill not in hidden:
+            if task.skill not in hidden and not self._is_over(task):
                 yield task
 
     def _sort_by_creation(self, scope: TaskScope, query: TaskQuery, position: pagination.TaskPosition | None) -> Sequence[MemoryTask]:
@@ -234,7 +234,7 @@ class MemoryTasks(MemoryBase):
     async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         task = self._index.tasks.get(key)
-        if task is None:
+        if task is None or self._is_over(task):
             raise TaskNotFoundError
         events = task.encode_log() if task.has_plain_log else task.read_content().events
         kept_after = task.last_seq if events is None else task.first_seq - 1

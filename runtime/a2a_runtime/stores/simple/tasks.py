@@ -60,6 +60,8 @@ _KEPT_SECONDS = 300.0
 class SimpleTasks(MemoryStore):
     """Create, load, update and claim tasks."""
 
+    hides_expired = False  # how long a task is kept is up to the storage
+
     def __init__(self, storage: object, options: StoreOptions = DEFAULT_OPTIONS) -> None:
         super().__init__(dataclasses.replace(options, retention_seconds=min(_KEPT_SECONDS, options.retention_seconds or _KEPT_SECONDS)))
         self._codec = StorageCodec(storage)
