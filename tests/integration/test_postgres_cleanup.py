@@ -83,7 +83,7 @@ async def test_the_cleanup_reads_the_messages_of_its_conversations_only(connecti
     assert await connection.fetchval("SELECT count(*) FROM a2a_messages WHERE task IS NULL") == KEEP * conversations
 
 
-@pytest.mark.soak
+@pytest.mark.soak(share="simulation")
 @pytest.mark.slow
 async def test_the_cleanup_is_as_fast_at_the_end_as_at_the_beginning(connection: asyncpg.Connection[Any], postgres_url: str) -> None:
     """A million expired tasks in a thousand conversations: the last ones take no longer than the first, however many messages are kept."""

@@ -95,7 +95,7 @@ def answer_late(point: str) -> None:
 
 @pytest.mark.parametrize(
     ("clients", "jumps", "tasks_between"),
-    [(8, (HOUR, -HOUR), 120), pytest.param(16, (HOUR, -HOUR) * 5, 500, marks=[pytest.mark.soak, pytest.mark.slow])],
+    [(8, (HOUR, -HOUR), 120), pytest.param(16, (HOUR, -HOUR) * 5, 500, marks=[pytest.mark.soak(share="drills"), pytest.mark.slow])],
 )
 async def test_a_wall_clock_that_jumps_makes_no_task_run_twice(tmp_path: Path, clients: int, jumps: tuple[int, ...], tasks_between: int) -> None:
     """A suspended machine wakes up an hour later, and its time is corrected, while clients send tasks."""
@@ -130,7 +130,7 @@ async def execute(holder: subprocess.Popen[str], statement: str) -> None:
     assert await asyncio.to_thread(holder.stdout.readline) == "done\n"
 
 
-@pytest.mark.parametrize(("lease_seconds", "holds"), [(0.2, 2), pytest.param(15, 1, marks=[pytest.mark.soak, pytest.mark.slow])])
+@pytest.mark.parametrize(("lease_seconds", "holds"), [(0.2, 2), pytest.param(15, 1, marks=[pytest.mark.soak(share="drills"), pytest.mark.slow])])
 async def test_a_file_that_another_program_holds_makes_no_task_run_twice(tmp_path: Path, lease_seconds: float, holds: int) -> None:
     """A backup holds its write lock for longer than the lease of the process, which cannot be renewed meanwhile."""
     path, calls = tmp_path / "tasks.db", Calls()
