@@ -177,6 +177,82 @@ def test_a_value_that_only_its_type_refuses_has_an_error_with_what_should_be_the
         assert places == [f".{place}"]
 
 
+CARD = {"if": {"properties": {"kind": {"const": "card"}}}, "then": {"required": ["pan"]}}
+PAY = {"type": "object", "properties": {"kind": {"enum": ["card", "bank"]}, "pan": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{**PAY, "required": ["kind"]}, CARD],
+        [PAY, {"required": ["pan"]}],
+        [PAY, {"anyOf": [{"required": ["pan"]}, {"required": ["iban"]}]}],
+        [PAY, {"not": {"required": ["kind"]}}],
+        [PAY, {"minProperties": 2}],
+        [{"$ref": "#/$defs/Base"}, PAY, {"propertyNames": {"const": "pan"}}],
+    ],
+    ids=lambda parts: " ".join(parts[-1]),
+)
+def test_all_parts_of_an_allof_count(parts: list[object], tmp_path: Path) -> None:
+    """The schema, the model and its validator have all of them, also those without members; the same holds in a member."""
+    pay = {"title": "Pay", "allOf": parts, "$defs": {"Base": {"type": "object"}}}
+    holder = {"title": "Holder", "type": "object", "properties": {"pay": {"allOf": parts[-2:]}}}
+    with imported(tmp_path, {"pay.json": pay, "holder.json": holder}) as name:
+        models, schemas = import_module(name), import_module(f"{name}.schemas")
+        assert not schemas.PAY.validator.is_valid({"kind": "card"})
+        for refused in (
+            lambda: schemas.PAY.read(b'{"kind": "card"}'),
+            lambda: models.Pay(kind="card"),
+            lambda: models.HolderPay(kind="card"),
+            lambda: models.Holder.model_validate_json(b'{"pay": {"kind": "card"}}'),
+        ):
+            with pytest.raises(ValueError, match=r"pan|kind|propert|not allowed|not valid"):
+                refused()
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        ("integer", ('"5"', "true", "1.5", "[]", "[[1]]")),
+        ("number", ('"5"', "true", "[]")),
+        ("boolean", ('"yes"', "1", "0.0", "[]")),
+    ],
+)
+def test_json_is_never_converted_in_a_union_with_a_branch_without_a_type(kind: str, texts: tuple[str, ...], tmp_path: Path) -> None:
+    """The branch accepts whatever is no object; what the types have no place for is refused with a sentence, alone and as a member."""
+    union = {"anyOf": [{"type": kind}, {"properties": {"b": {"type": "string"}}}]}
+    files = {"either.json": {"title": "Either", **union}, "holder.json": {"title": "Holder", "type": "object", "properties": {"x": union}}}
+    with imported(tmp_path, files) as name:
+        schemas = import_module(f"{name}.schemas")
+        for text in texts:
+            with pytest.raises(ValueError, match=r"^value: "):
+                schemas.EITHER.read(text)
+            with pytest.raises(ValueError, match=r"^x"):
+                schemas.HOLDER.read(f'{{"x": {text}}}')
+        for text in ('{"b":"x"}', "true" if kind == "boolean" else "7"):
+            assert schemas.EITHER.write(schemas.EITHER.read(text)).decode() == text
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"properties": {"a": {"type": "string"}}},
+        {"items": {"type": "string"}},
+        {"$ref": "#/$defs/Rules"},
+        {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"type": "null"}]},
+        {"allOf": [{"$ref": "#/$defs/Rules"}, {"not": {"type": "string"}}], "if": {"type": "object"}, "then": {"required": ["a"]}},
+    ],
+    ids=str,
+)
+def test_a_null_stays_where_the_schema_accepts_it(rules: dict[str, object], tmp_path: Path) -> None:
+    """A member without a type may be null, which is not the same as absent."""
+    schema = {"title": "Root", "type": "object", "properties": {"rules": rules}, "$defs": {"Rules": {"properties": {"a": {"type": "string"}}}}}
+    with imported(tmp_path, {"root.json": schema}) as name:
+        root = import_module(f"{name}.schemas").ROOT
+        for text in (b'{"rules":null}', b"{}"):
+            assert root.write(root.read(text)) == text
+
+
 def test_equal_schemas_give_equal_bytes(tmp_path: Path) -> None:
     """Neither the folder nor the order of files and members decides the output."""
     files = {"b.json": NODE, "a.yaml": "$defs: {Y: {type: string}, X: {$ref: 'b.json'}}"}

@@ -76,9 +76,11 @@ def name_parts(definitions: Definitions, catalogue: SchemaCatalog) -> None:
 
 
 def is_ambiguous(shape: AgentType, types: Mapping[str, Definition]) -> bool:
-    """Check that several options of a union may accept one object, or one array, and no tag tells them apart."""
+    """Check that several options of a union may accept one object, or one array, and no tag tells them apart, or that one accepts other kinds."""
     if not isinstance(shape, UnionType) or not shape.branches:
         return False
+    if shape.is_open and not {ScalarType.INTEGER, ScalarType.NUMBER, ScalarType.BOOLEAN}.isdisjoint(iter_parts(shape, types)):
+        return True
     counts = Counter(kind for option in shape.options for kind in _kinds(option, types))
     return counts["array"] > 1 or (counts["object"] > 1 and not _is_tagged(shape, types))
 

@@ -298,7 +298,9 @@ def _definition(definition: Definition, types: Mapping[str, Definition], at: tup
     if not isinstance(definition, ObjectType):
         reader: dict[str, Json] = {"x-a2a-reader": f"BranchSelector(__file__, {definition.name!r})"} if is_ambiguous(definition.shape, types) else {}
         return _render_module(definition.shape, module, modules) | described | reader
-    nullable: list[Json] = [each.name for each in definition.members if not each.is_required and is_nullable(each.shape, types)]
+    nullable: list[Json] = [
+        each.name for each in definition.members if not each.is_required and (each.accepts_null or is_nullable(each.shape, types))
+    ]
     tags: list[Json] = [
         each.name for each in definition.members if each.is_required and isinstance(each.shape, EnumType) and len(each.shape.values) == 1
     ]

@@ -6,13 +6,15 @@ The type of schemas that all apply is the intersection of their types; those wit
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from a2a_gen.agent import schemas
 from a2a_gen.agent.branches import break_cycles, name_parts
 from a2a_gen.agent.catalog import SchemaCatalog, pascal
 from a2a_gen.agent.combinations import MAX_COMBINATIONS, combine_branches
+from a2a_gen.agent.kinds import SCALAR_KINDS, KindFinder, make_constants
 from a2a_gen.agent.schemas import Schema, SchemaRef
 from a2a_gen.agent.types import (
     AgentType,
@@ -20,7 +22,6 @@ from a2a_gen.agent.types import (
     ArrayType,
     Definition,
     DefinitionRef,
-    EnumType,
     ExtraMembers,
     MapType,
     ObjectType,
@@ -68,14 +69,6 @@ _FORMATS: Mapping[str, ScalarType] = {
     "binary": ScalarType.BINARY,
 }
 _ENCODINGS: Mapping[str, ScalarType] = {"base64": ScalarType.BASE64, "base64url": ScalarType.BASE64, "base16": ScalarType.BASE16}
-# Booleans before integers: in Python they are integers too.
-_KINDS: Mapping[type, AgentType] = {
-    bool: ScalarType.BOOLEAN,
-    int: ScalarType.INTEGER,
-    float: ScalarType.NUMBER,
-    list: ArrayType(ScalarType.ANY),
-    dict: ScalarType.OBJECT,
-}
 _KEYWORD_KINDS = {
     **dict.fromkeys(("properties", "additionalProperties", "patternProperties"), "object"),
     **dict.fromkeys(("items", "prefixItems"), "array"),
@@ -83,6 +76,7 @@ _KEYWORD_KINDS = {
 _ANNOTATIONS = frozenset({"$comment", "default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"})
 
 
+Places: TypeAlias = tuple[SchemaRef, ...]
 _MAX_CHAIN = 100
 _MAX_OPTIONAL_ITEMS = 8
 
@@ -94,12 +88,13 @@ class TypeBuilder:
         self._catalogue = catalogue
         self.definitions: dict[str, tuple[str, Definition]] = {}
         """Every type by name, with the file that it comes from."""
-        self.places: dict[str, tuple[SchemaRef, ...]] = {}
+        self.places: dict[str, Places] = {}
         """The schemas of every class, all of which its values match."""
         self._combined: dict[tuple[object, ...], DefinitionRef] = {}
         self._targets = {name: target for target, name in catalogue.names.items()}
         self._started: set[str] = set()
         self._value_checker = ValueChecker(catalogue)
+        self._kinds = KindFinder(catalogue)
         self._intersect = TypeIntersection(self._definition).of
         self.warnings: dict[Problem, None] = {}
         for name, target in self._targets.items():
@@ -141,8 +136,12 @@ class TypeBuilder:
         if name not in self.definitions:
             self.definitions[name] = (target.file, AliasType(name, shape, schemas.text(source.schema, "description")))
 
-    def _build_type(self, sources: Sequence[ViewSource], name: str, *, is_own: bool = False) -> AgentType:
-        """Build the type of a value that satisfies all schemas; ``name`` is the class name, or the preferred one, if it becomes a class."""
+    def _build_type(self, sources: Sequence[ViewSource], name: str, *, is_own: bool = False, whole: Places = ()) -> AgentType:
+        """Build the type of a value that satisfies all schemas; ``name`` is the class name, or the preferred one, if it becomes a class.
+
+        ``whole`` are the schemas that the sources are taken from, which may also say what no type can.
+        """
+        whole = whole or tuple(dict.fromkeys(each.place for each in sources))
         said = [part for source in sources for part in assertions(source)]
         if not said:
             return ScalarType.ANY
@@ -153,7 +152,7 @@ class TypeBuilder:
         found = views(said, self._catalogue)
         kinds = sure_kinds(found)
         if any(view.schema.get("properties") for view in found if view.is_sure or kinds) and "object" in (kinds or ("object",)):
-            return self._class(said, found, name, is_own=is_own)
+            return self._class(said, found, name, is_own=is_own, whole=whole)
         inner = said if len(said) > 1 else conjuncts(said[0])
         inner = [_with_type(each, kinds[0]) for each in inner] if kinds and len(kinds) == 1 else inner
         combined = combine_branches(inner, self._catalogue)
@@ -162,7 +161,7 @@ class TypeBuilder:
             self._warn(said[0], "A2A-K11", problem, "write the combinations that occur as one union")
         elif combined:
             return self._unite(combined, name)
-        return self._intersect([self._build_type([each], name, is_own=is_own) for each in inner])
+        return self._intersect([self._build_type([each], name, is_own=is_own, whole=whole) for each in inner])
 
     def _unite(self, combined: Sequence[Sequence[ViewSource]], name: str) -> AgentType:
         """Build the union of combined branches."""
@@ -173,10 +172,22 @@ class TypeBuilder:
             for shape, several in zip(shapes, places, strict=True)
             for option in (shape.options if isinstance(shape, UnionType) else (shape,))
         )
-        union = make_union(shapes)
-        return replace(union, branches=tuple(branches)) if isinstance(union, UnionType) else union
+        return self._finish_union(make_union(shapes), branches)
 
-    def _class(self, said: Sequence[ViewSource], found: Sequence[View], name: str, *, is_own: bool) -> AgentType:
+    def _finish_union(self, union: AgentType, branches: Iterable[tuple[AgentType, Places]]) -> AgentType:
+        """Add the schemas of its options to a union."""
+        if not isinstance(union, UnionType):
+            return union
+        listed = tuple(branches)
+        return replace(union, branches=listed, is_open=any(self._is_open(shape, places) for shape, places in listed))
+
+    def _is_open(self, shape: AgentType, places: Places) -> bool:
+        """Check that a schema also accepts texts, numbers or booleans, of which its type is not."""
+        sources = [ViewSource(self._catalogue.library.value(place), place) for place in places]
+        is_of_parts = isinstance(shape, DefinitionRef | MapType | ArrayType | TupleType) or shape is ScalarType.OBJECT
+        return is_of_parts and any(all(self._kinds.may_accept(each, kind) for each in sources) for kind in SCALAR_KINDS)
+
+    def _class(self, said: Sequence[ViewSource], found: Sequence[View], name: str, *, is_own: bool, whole: Places) -> AgentType:
         """Build the class of an object, united with the other kinds of values that its schemas accept."""
         kinds = sure_kinds(found)
         if kinds is None:
@@ -188,7 +199,7 @@ class TypeBuilder:
         inner = name if is_whole or not is_own else f"{name}Value"  # the whole takes the name itself
         shape = self._combined.get(key) or self._record(found, inner, key, is_own=is_whole)
         if isinstance(shape, DefinitionRef):
-            self.places.setdefault(shape.name, tuple(dict.fromkeys(each.place for each in said)))
+            self.places.setdefault(shape.name, whole)
         return make_union([shape, *others])
 
     # --- one schema alone ---
@@ -199,7 +210,7 @@ class TypeBuilder:
         if text is not None:
             return None if schemas.is_about_types(rest) else self._build_reference(source, text)
         if "const" in schema or "enum" in schema:
-            return _constants([schema["const"]] if "const" in schema else schemas.items(schema, "enum"))
+            return make_constants([schema["const"]] if "const" in schema else schemas.items(schema, "enum"))
         branches = [
             source.part(f"/{keyword}/{index}", each) for keyword in ("oneOf", "anyOf") for index, each in enumerate(schemas.items(schema, keyword))
         ]
@@ -228,8 +239,7 @@ class TypeBuilder:
         shapes = [
             self._build_type([each], f"{name}{title or f'Option{index}'}") for index, (each, title) in enumerate(zip(typed, titles, strict=True), 1)
         ]
-        union = make_union(shapes)
-        return replace(union, branches=tuple(_find_branches(shapes, branches))) if isinstance(union, UnionType) else union
+        return self._finish_union(make_union(shapes), _find_branches(shapes, typed))
 
     def _build_by_type(self, source: ViewSource, schema: Schema, name: str, *, is_own: bool) -> AgentType | None:
         said = schema.get("type")
@@ -317,7 +327,8 @@ class TypeBuilder:
             self._warn(reason[0], "A2A-K11", f"the member {wire!r} may be any JSON: {reason[1]}", reason[2])
         said = [each.schema for each in (*sure, *maybe) if isinstance(each.schema, dict)]
         description = next((text for each in said[:1] if (text := schemas.text(each, "description"))), "")
-        return TypeMember(wire, shape, is_required, description, None if is_required else self._default(shape, sure or maybe))
+        accepts_null = not is_required and all(self._kinds.may_accept(each, "null") for each in sure)
+        return TypeMember(wire, shape, is_required, description, None if is_required else self._default(shape, sure or maybe), accepts_null)
 
     def _default(self, shape: AgentType, sources: Sequence[ViewSource]) -> Json:
         """Return the first default of schemas, or of those that they refer to."""
@@ -380,16 +391,6 @@ def _explain_any(sure: Sequence[ViewSource], maybe: Sequence[ViewSource]) -> tup
         if schemas.is_about_types(source.schema):
             return source, "it is declared only in some branches or under a condition", 'declare it in the "properties" of the whole schema too'
     return None
-
-
-def _constants(values: Sequence[Json]) -> AgentType:
-    return make_union([_constant(value) for value in values])
-
-
-def _constant(value: Json) -> AgentType:
-    if isinstance(value, str):
-        return EnumType((value,))
-    return next((shape for kind, shape in _KINDS.items() if isinstance(value, kind)), ScalarType.NULL)
 
 
 def _extra(found: Sequence[View]) -> ExtraMembers:

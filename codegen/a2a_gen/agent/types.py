@@ -104,6 +104,8 @@ class UnionType:
 
     options: tuple[AgentType, ...]
     branches: tuple[tuple[AgentType, tuple[SchemaRef, ...]], ...] = field(default=(), compare=False)
+    is_open: bool = field(default=False, compare=False)
+    """True where the schema of an option also accepts texts, numbers or booleans, of which the option is not."""
 
 
 AgentType: TypeAlias = ScalarType | EnumType | DefinitionRef | ProtocolRef | ArrayType | TupleType | MapType | UnionType
@@ -125,6 +127,8 @@ class TypeMember:
     is_required: bool
     description: str = ""
     default: Json = None
+    accepts_null: bool = False
+    """True where the schema accepts null, also where the type does not say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +266,7 @@ def map_parts(shape: AgentType, convert: Callable[[AgentType], AgentType]) -> Ag
             return TupleType(tuple(map(convert, items)), optional, None if rest is None else convert(rest))
         case UnionType(options):
             branches = tuple((convert(branch), places) for branch, places in shape.branches)
-            return UnionType(tuple(map(convert, options)), branches)
+            return UnionType(tuple(map(convert, options)), branches, shape.is_open)
         case _:
             return shape
 

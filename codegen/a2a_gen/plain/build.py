@@ -55,7 +55,7 @@ def read_package(project: Project) -> SchemaPackage:
         raise ContractError(found)
     types = TypeBuilder(catalogue)
     inputs = {path: document.text.encode() for path, document in library.files.items()}
-    places = {**{name: (target,) for target, name in catalogue.names.items()}, **types.places}
+    places = {**types.places, **{name: (target,) for target, name in catalogue.names.items()}}
     known = branches.emit(types.definitions, catalogue, {name: several for name, several in places.items() if name in types.definitions})
     typed = tuple(catalogue.names[target] for target in catalogue.targets)
     return SchemaPackage(types.definitions, assign_modules(types.definitions), typed, known, inputs, (*found, *types.warnings))

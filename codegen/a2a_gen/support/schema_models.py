@@ -30,7 +30,7 @@ from pydantic import (
     model_serializer,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticSerializationError, core_schema
+from pydantic_core import PydanticCustomError, PydanticSerializationError, core_schema
 
 from .finite import is_finite, list_non_finite
 from .json_types import is_json_array, is_json_object
@@ -130,7 +130,8 @@ class BranchSelector:
         if union["type"] != "union":
             raise TypeError("BranchSelector: not a union")
         options = {index: choice[0] if isinstance(choice, tuple) else choice for index, choice in enumerate(union["choices"])}
-        return core_schema.tagged_union_schema({**options, _PLAIN: union}, self._select)
+        plain = core_schema.no_info_wrap_validator_function(_refuse_conversion, union)
+        return core_schema.tagged_union_schema({**options, _PLAIN: plain}, self._select)
 
     def _select(self, value: object) -> int:
         kind = "object" if is_json_object(value) else "array" if is_json_array(value) else ""
@@ -158,6 +159,15 @@ class BranchSelector:
 
 
 _PLAIN = -1
+
+
+def _refuse_conversion(value: object, read: core_schema.ValidatorFunctionWrapHandler) -> object:
+    """Refuse a text that would become a number or a boolean, and the like: only a branch without a type accepts it."""
+    made = read(value)
+    is_of_another_kind = isinstance(value, bool) != isinstance(made, bool) or (isinstance(value, str) and isinstance(made, int | float))
+    if is_of_another_kind and isinstance(value, str | int | float):
+        raise PydanticCustomError("another_kind", "the value is of none of the types of the union")
+    return made
 
 
 class _Branch(NamedTuple):

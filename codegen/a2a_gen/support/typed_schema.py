@@ -218,7 +218,7 @@ def _follow_document(steps: FieldPath, document: object) -> FieldPath:
     for step in steps:
         if is_json_object(document) and step in document:
             document = document[str(step)]
-        elif is_json_array(document) and isinstance(step, int) and step < len(document):
+        elif is_json_array(document) and isinstance(step, int) and 0 <= step < len(document):
             document = document[step]
         else:
             continue
