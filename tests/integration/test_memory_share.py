@@ -69,7 +69,7 @@ def cancel(client: httpx.Client, headers: Mapping[str, str], tasks: Iterable[str
 
 
 def test_one_caller_does_not_fill_the_store(client: httpx.Client) -> None:
-    """Their unfinished tasks hold a quarter of it; then they get 429, also by JSON-RPC, until one has ended. No other caller notices."""
+    """Their unfinished tasks hold a quarter; then they get 429, also by JSON-RPC, until one has ended. No other caller notices."""
     tasks, refusal = fill(client, EVE, "wait")
     assert (refusal.status_code, "wait until one ends" in refusal.text) == (httpx.codes.TOO_MANY_REQUESTS, True)
     assert len(tasks) in {3, 4, 5}  # an event of each has the message too
