@@ -28,6 +28,7 @@ from a2a_runtime.clock import Clock, SystemClock
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MAX_KEY_CHARS = 1000
+_EMPTY_DIGEST = sha256().hexdigest()
 _NO_NAME = ""
 """An API key names no caller: all keys share one counter of failed attempts."""
 
@@ -47,6 +48,12 @@ def generate_key() -> str:
 
 def digest_key(key: str) -> str:
     """Return the digest of a key, for ``ApiKeyAuthenticator`` and ``a2a.toml``."""
+    if not key.strip():
+        raise ValueError("digest_key: the key is empty, and a request without a key would have it; is its setting missing?")
+    return _digest(key)
+
+
+def _digest(key: str) -> str:
     return sha256(key.encode()).hexdigest()
 
 
@@ -66,6 +73,8 @@ class ApiKeyAuthenticator:
         if wrong:
             numbers = ", ".join(map(str, wrong))  # never the text itself: it may be a key
             raise ValueError(f"ApiKeyAuthenticator: key number {numbers} is not a digest of 64 hexadecimal digits; run a2a-gen auth digest")
+        if _EMPTY_DIGEST in {each.lower() for each in keys}:
+            raise ValueError("ApiKeyAuthenticator: a digest is that of an empty key, which everybody has; run a2a-gen auth key")
         self._digest_secret = secrets.token_bytes(32)
         self._keys = {self._fingerprint(each): identity for each, identity in keys.items()}
         self._name, self._location, self._scheme = name, location, scheme
@@ -76,7 +85,7 @@ class ApiKeyAuthenticator:
         key = self._read_key(headers)
         if key is None:
             return None
-        fingerprint = self._fingerprint(digest_key(key[:_MAX_KEY_CHARS]))
+        fingerprint = self._fingerprint(_digest(key[:_MAX_KEY_CHARS]))
         self._failed_attempts.check(headers, _NO_NAME, fingerprint)
         identity = self._keys.get(fingerprint) if len(key) <= _MAX_KEY_CHARS else None
         if identity is None:
@@ -120,6 +129,8 @@ class User:
 
 def hash_password(password: str) -> str:
     """Return the scrypt hash of a password with a new salt, for ``BasicAuthenticator`` and ``a2a.toml``."""
+    if not password:
+        raise ValueError("hash_password: the password is empty; is its setting missing?")
     salt = secrets.token_bytes(16)
     return "$".join(("scrypt", b64encode(salt).decode(), b64encode(_derive_key(password, salt)).decode()))
 
@@ -184,7 +195,7 @@ def _parse_basic(encoded: str) -> tuple[str, str]:
         name, colon, password = b64decode(encoded, validate=True).decode().partition(":")
     except ValueError:
         name = colon = password = ""
-    if not colon or len(password) > _MAX_PASSWORD_CHARS:
+    if not colon or not password or len(password) > _MAX_PASSWORD_CHARS:
         raise InvalidCredentialsError("The user name and password cannot be decoded")
     return name, password
 

@@ -17,12 +17,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Unpack
+from unicodedata import category
 from uuid import uuid4
 
 from a2a_contract.base import JSON_NULL, JsonObject
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.extension_table import SKILL_SCHEMAS
-from a2a_contract.json_types import is_json_object
+from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.v1_0 import AgentCard, AgentSkill, Artifact, Message, Part, Role, Task
 from a2a_runtime.extensions import find_params
 from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, wrap_payload
@@ -42,6 +43,11 @@ _AT_THE_ROOT = ("$defs", "$schema", "definitions")
 _NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_NAME_LENGTH = 64
 """Limits that the interfaces of most models have."""
+_MAX_DESCRIPTION_LENGTH = 4_000
+_HIDDEN_CATEGORIES = frozenset(("Cc", "Cf", "Co", "Cs"))
+_SHOWN_CHARACTERS = frozenset("\n\t\u200c\u200d")  # the last two join letters and emoji
+_ANNOTATIONS = frozenset(("title", "description", "$comment"))
+_VALUES = frozenset(("const", "enum", "default", "examples"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,8 @@ class RemoteTools(SkillClient):
     async def _to_tool(self, card: AgentCard, skill: AgentSkill) -> CheckedTool:
         schema = await self._fetch_schema(card, skill.id)
         name = _NAME_CHARACTERS.sub("_", skill.id)[:_MAX_NAME_LENGTH]
-        return build_tool(name, skill.description or skill.name, skill.id, schema)
+        description = clean_text(skill.description or skill.name)
+        return build_tool(name, description, skill.id, None if schema is None else clean_schema(schema))
 
     async def _fetch_schema(self, card: AgentCard, skill_id: str) -> JsonObject | None:
         params = find_params(card, SKILL_SCHEMAS)
@@ -136,6 +143,28 @@ class RemoteTools(SkillClient):
             return None
         schema: object = json.loads(await self.untyped.fetch_document(described.input.url))
         return schema if is_json_object(schema) else {}
+
+
+def clean_text(text: str) -> str:
+    """Shorten a text of another party for a model, without characters that people do not see: a model would read instructions there."""
+    seen = [each for each in text if each in _SHOWN_CHARACTERS or category(each) not in _HIDDEN_CATEGORIES]
+    shortened = "".join(seen[:_MAX_DESCRIPTION_LENGTH])
+    return shortened if len(seen) <= _MAX_DESCRIPTION_LENGTH else f"{shortened}…"
+
+
+def clean_schema(schema: JsonObject) -> JsonObject:
+    """Clean the descriptions in a schema of another party; what it accepts stays the same."""
+    return {name: _clean_member(name, value) for name, value in schema.items()}
+
+
+def _clean_member(name: str, value: object) -> object:
+    if name in _VALUES:
+        return value
+    if isinstance(value, str):
+        return clean_text(value) if name in _ANNOTATIONS else value
+    if is_json_object(value):
+        return clean_schema(value)
+    return [_clean_member("", each) for each in value] if is_json_array(value) else value
 
 
 def build_tool(name: str, description: str, skill_id: str, schema: JsonObject | None) -> CheckedTool:

@@ -13,7 +13,8 @@ from pydantic_core import to_json
 
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.v1_0 import Task, TaskStatusUpdateEvent
-from a2a_runtime.client import A2AClient, ClientOptions, ResponseTimeoutError, RetryPolicy, UnexpectedStatusError
+from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions, ResponseTimeoutError, RetryPolicy, UnexpectedStatusError
+from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest, WebhookResponse
 
 pytestmark = pytest.mark.anyio
 
@@ -62,6 +63,24 @@ async def test_a_stream_uses_another_interface_too() -> None:
     interfaces = ("JSONRPC", FALLBACKS["nothing answers there"]), ("JSONRPC", "SELF/rpc")
     async with agent_at(*interfaces, answers=answers) as url, A2AClient(url, options=once) as client:
         assert [type(event) async for event in client.stream("x")] == [Task, TaskStatusUpdateEvent]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_another_interface_gets_no_credentials_at_another_origin(host: str) -> None:
+    """A card whose first interface answers nothing leads to a second one elsewhere: our token is for the agent that we have named."""
+    seen: list[WebhookRequest] = []
+
+    def take(call: WebhookRequest) -> WebhookResponse:
+        seen.append(call)
+        return WebhookResponse(200)
+
+    once = ClientOptions(retry_policy=RetryPolicy(attempts=1))
+    async with WebhookReceiver(take) as other:
+        interfaces = ("JSONRPC", FALLBACKS["a server without the path"]), ("JSONRPC", f"http://{host}:{other.port}/rpc")
+        async with agent_at(*interfaces, answers={}) as url, A2AClient(url, auth="hush", options=once) as client:
+            with pytest.raises(A2AClientError):
+                await client.get("t")
+    assert seen == []
 
 
 async def test_interfaces_that_all_fail_are_one_error() -> None:
