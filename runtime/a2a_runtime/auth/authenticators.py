@@ -74,7 +74,7 @@ class ApiKeyAuthenticator:
             numbers = ", ".join(map(str, wrong))  # never the text itself: it may be a key
             raise ValueError(f"ApiKeyAuthenticator: key number {numbers} is not a digest of 64 hexadecimal digits; run a2a-gen auth digest")
         if _EMPTY_DIGEST in {each.lower() for each in keys}:
-            raise ValueError("ApiKeyAuthenticator: a digest is that of an empty key, which everybody has; run a2a-gen auth key")
+            raise ValueError("ApiKeyAuthenticator: a digest is that of an empty key, which every client has; run a2a-gen auth key")
         self._digest_secret = secrets.token_bytes(32)
         self._keys = {self._fingerprint(each): identity for each, identity in keys.items()}
         self._name, self._location, self._scheme = name, location, scheme

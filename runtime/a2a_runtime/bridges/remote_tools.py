@@ -45,7 +45,7 @@ _MAX_NAME_LENGTH = 64
 """Limits that the interfaces of most models have."""
 _MAX_DESCRIPTION_LENGTH = 4_000
 _HIDDEN_CATEGORIES = frozenset(("Cc", "Cf", "Co", "Cs"))
-_SHOWN_CHARACTERS = frozenset("\n\t\u200c\u200d")  # the last two join letters and emoji
+_KEPT_CHARACTERS = frozenset("\n\t\u200c\u200d")  # the last two join letters and emoji
 _ANNOTATIONS = frozenset(("title", "description", "$comment"))
 _VALUES = frozenset(("const", "enum", "default", "examples"))
 
@@ -147,7 +147,7 @@ class RemoteTools(SkillClient):
 
 def clean_text(text: str) -> str:
     """Shorten a text of another party for a model, without characters that people do not see: a model would read instructions there."""
-    seen = [each for each in text if each in _SHOWN_CHARACTERS or category(each) not in _HIDDEN_CATEGORIES]
+    seen = [each for each in text if each in _KEPT_CHARACTERS or category(each) not in _HIDDEN_CATEGORIES]
     shortened = "".join(seen[:_MAX_DESCRIPTION_LENGTH])
     return shortened if len(seen) <= _MAX_DESCRIPTION_LENGTH else f"{shortened}…"
 

@@ -126,7 +126,7 @@ def test_large_numbers_are_neither_cut_nor_internal_errors(kind: str, tmp_path: 
 
 
 def build_paid_agent() -> Agent:
-    """Build an agent with a skill for everybody, one for callers with a role, and one that others do not see."""
+    """Build an agent with a skill for all callers, one for those with a role, and one that others do not see."""
     agent = Agent("paid", "Sells words.", capabilities=Capabilities(extended_agent_card=True))
     agent.add("say", echo, contract=SkillContract("say", WORD, WORD), default=True)
     agent.add("pay", echo, contract=SkillContract("pay", WORD, WORD), require=[{"apiKey": ["pay"]}])
