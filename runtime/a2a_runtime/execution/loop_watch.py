@@ -19,6 +19,7 @@ import logging
 import sys
 import threading
 from contextvars import Context
+from types import FrameType
 from typing import Any
 
 from a2a_runtime.errors import StoreUnavailableError
@@ -73,6 +74,8 @@ class LoopWatch:
         frame = sys._current_frames().get(thread_id)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - documented, for debuggers of deadlocks
         place = "unknown" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
         run = None if task is None else _find_run(task)
+        if run is None and _is_importing(frame):  # a start, which imports the app or a part of it
+            return
         if run is None:
             culprit = "many tasks: the process is overloaded" if task is None else task.get_name()
             log.warning("event loop blocked: for %.1f s by %s, now at %s", self._blocked_seconds, culprit, place)
@@ -91,6 +94,15 @@ class LoopWatch:
             pass  # the store logs its outages
         except Exception:  # the edge of a thread: the watch goes on
             log.exception("event loop blocked: the suspect could not be noted in the store")
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Return whether a frame belongs to an import."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _find_run(task: asyncio.Task[Any]) -> tuple[Skill, StoredTask] | None:

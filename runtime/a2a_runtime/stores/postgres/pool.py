@@ -28,6 +28,7 @@ Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"  # generic for typ
 
 _MAX_FREE_SECONDS = 1.0
 
+_DRIVER_ERRORS = (asyncpg.InterfaceError, asyncpg.InternalClientError)
 _UNAVAILABLE_ERRORS = (
     OSError,  # refused, reset, timed out
     asyncpg.PostgresConnectionError,
@@ -133,7 +134,7 @@ class Pool:
                 stays = not self._waiting_count and self._pool is pool  # whatever failed or was canceled goes back to the driver
                 if self._outages.is_open:
                     self._outages.on_success()
-            except (*_UNAVAILABLE_ERRORS, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+            except (*_UNAVAILABLE_ERRORS, *_DRIVER_ERRORS) as error:
                 # No reset checks a connection, so one that may be broken must not return to the pool. The driver may not know it yet: the server
                 # has announced its shutdown, but the stream has not ended.
                 if not _is_closed(connection):
@@ -145,7 +146,7 @@ class Pool:
                 if stays:
                     self._keep(pool, connection)
                 else:
-                    await pool.release(connection)
+                    await _release(pool, connection)
 
     async def _take(self, pool: asyncpg.Pool[asyncpg.Record]) -> Connection:
         """Take a free connection, or acquire one."""
@@ -153,7 +154,7 @@ class Pool:
             connection = self._free.pop()
             if not _is_closed(connection):
                 return connection
-            await pool.release(connection)
+            await _release(pool, connection)
         self._waiting_count += 1
         try:
             return await self._acquire(pool)
@@ -173,7 +174,7 @@ class Pool:
     async def _return_free(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
         """Return the free connections to the driver, which closes those that it does not want any more."""
         while self._free:
-            await pool.release(self._free.pop())
+            await _release(pool, self._free.pop())
 
     async def _acquire(self, pool: asyncpg.Pool[asyncpg.Record]) -> Connection:
         settings = self._settings
@@ -211,6 +212,8 @@ class Pool:
 
     def _to_unavailable_error(self, error: Exception) -> StoreUnavailableError:
         reason = str(error) or type(error).__name__
+        if isinstance(error, _DRIVER_ERRORS):  # its text is about states of the driver
+            reason = "a connection was lost"
         return self._build_error(f"unavailable ({reason}); check that the server runs, accepts connections and is not overloaded")
 
     def _build_error(self, reason: str) -> StoreUnavailableError:
@@ -226,6 +229,15 @@ async def is_pooler(dsn: str, timeout_seconds: float) -> bool:
         return bool(await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid())
     finally:
         connection.terminate()
+
+
+async def _release(pool: asyncpg.Pool[asyncpg.Record], connection: Connection) -> None:
+    """Return a connection to the driver. One that ends at the same moment has returned by itself, which the driver reports as its own fault."""
+    try:
+        await pool.release(connection)
+    except (*_UNAVAILABLE_ERRORS, *_DRIVER_ERRORS):
+        if not _is_closed(connection):
+            raise
 
 
 async def _skip_reset(_: object) -> None:
