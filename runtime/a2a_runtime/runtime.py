@@ -274,6 +274,12 @@ class AgentRuntime:
         except UnsupportedStoreError as error:
             log.warning("%s", error)
             return "its schema does not fit this release"
+        try:
+            await self.engine.check_queue()
+        except UnavailableError:
+            return _UNAVAILABLE
+        except UnsupportedStoreError:  # the store logs its outages
+            return "the tables of its queue are missing"
         return ""
 
     async def __aenter__(self) -> Self:

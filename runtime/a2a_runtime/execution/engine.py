@@ -119,15 +119,18 @@ class Engine:
         async with AsyncExitStack() as undo:
             await self._store.open()
             undo.push_async_callback(self._store.close)
-            deferrals = [skill.build_deferral(self._settings.runs_on, surface or "") for surface, skill in self._skills.list_all()]
-            if any(deferrals):
-                await require_queue(self._store).check_queue()
+            await self.check_queue()
             undo.push_async_callback(self._background.stop)
             self._background.run_every(self._settings.cleanup_interval, self._clean_up)
             if self.hub.notifier is not None:
                 self._background.run_every(_NOTIFIER_RETRY_SECONDS, partial(self._listen, self.hub.notifier))
             await self.runner.open()
             undo.pop_all()
+
+    async def check_queue(self) -> None:
+        """Check the queue of workers, if a skill needs it."""
+        if any(skill.build_deferral(self._settings.runs_on, surface or "") for surface, skill in self._skills.list_all()):
+            await require_queue(self._store).check_queue()
 
     async def close(self, grace: float | None = None) -> None:
         """Refuse new messages, wait for running tasks up to the grace period, release the rest, and close the store."""

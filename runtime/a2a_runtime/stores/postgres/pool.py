@@ -28,6 +28,10 @@ Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"  # generic for typ
 
 _MAX_FREE_SECONDS = 1.0
 
+QUEUE_ENGINE = "procrastinate"
+"""The engine of the queue of workers; the names of all that it has in a database begin with it."""
+
+_MISSING_ERRORS = (asyncpg.UndefinedTableError, asyncpg.UndefinedFunctionError, asyncpg.UndefinedObjectError)
 _DRIVER_ERRORS = (asyncpg.InterfaceError, asyncpg.InternalClientError)
 _UNAVAILABLE_ERRORS = (
     OSError,  # refused, reset, timed out
@@ -60,6 +64,8 @@ class Pool:
         self.fail_point = fail_point
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._outages = OutageLog(f"store: {self.address}")
+        self.queue_outages = OutageLog(f"queue: {self.address}")
+        """Outages of the queue of workers alone: its tables are missing."""
         self._free: list[Connection] = []
         self._waiting_count = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -142,6 +148,12 @@ class Pool:
                     if isinstance(error, asyncpg.InterfaceError):
                         raise  # misuse of the driver: a bug
                 raise self._to_unavailable_error(error) from error
+            except _MISSING_ERRORS as error:
+                if QUEUE_ENGINE not in str(error):
+                    raise
+                missing = StoreUnavailableError(f"{self.address}: the tables for workers are missing; run `a2a-gen db upgrade`")
+                self.queue_outages.on_failure(missing)
+                raise missing from error
             finally:
                 if stays:
                     self._keep(pool, connection)

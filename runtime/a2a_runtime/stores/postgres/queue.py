@@ -18,9 +18,7 @@ from a2a_runtime.stores import sql
 from a2a_runtime.stores.models import Deferral
 from a2a_runtime.stores.postgres import schema
 from a2a_runtime.stores.postgres.base import JOB_NAME, PostgresBase
-from a2a_runtime.stores.postgres.pool import Pool, PoolSettings
-
-ENGINE = "procrastinate"
+from a2a_runtime.stores.postgres.pool import QUEUE_ENGINE, Connection, Pool, PoolSettings
 
 _SQL = sql.load(__package__ or "", "queue_schema.sql")
 
@@ -34,12 +32,16 @@ class PostgresQueue(PostgresBase):
         return self._options.direct_address or self._pool.dsn
 
     async def check_queue(self) -> None:
-        """Check that the functions of the engine exist."""
+        """Check that the tables and the functions of the engine exist."""
         (found,) = await self._fetch("queue_functions")
-        if found["defer"] is None or found["retry"] is None:
-            problem = "no tables for workers" if found["defer"] is None else "the tables for workers are too old"
+        if None in found.values():
+            is_missing = found["jobs"] is None or found["defer"] is None
+            problem = "no tables for workers" if is_missing else "the tables for workers are too old"
             cure = f"run `pip install 'a2a-gen[workers]'` and `{schema.UPGRADE_COMMAND}`"
-            raise UnsupportedStoreError(f"{self._pool.address}: {problem}; {cure}")
+            error = UnsupportedStoreError(f"{self._pool.address}: {problem}; {cure}")
+            self._pool.queue_outages.on_failure(error)
+            raise error
+        self._pool.queue_outages.on_success()
 
     async def is_active(self, key: str) -> bool:
         """Return whether a task is active."""
@@ -78,9 +80,9 @@ def _to_columns(skills: Collection[tuple[str, str]]) -> dict[str, list[str]]:
 
 async def upgrade_queue(dsn: str) -> list[str]:
     """Create the tables of the engine, or upgrade them, and return the names of the applied steps; nothing where the engine is not installed."""
-    if find_spec(ENGINE) is None:
+    if find_spec(QUEUE_ENGINE) is None:
         return []
-    folder = files(ENGINE).joinpath("sql")
+    folder = files(QUEUE_ENGINE).joinpath("sql")
     migrations = {each.name: each.read_text(encoding="utf-8") for each in folder.joinpath("migrations").iterdir() if each.name.endswith(".sql")}
     pool = Pool(dsn, PoolSettings(size=1, statement_seconds=3600.0))
     await pool.open()
@@ -94,10 +96,19 @@ async def upgrade_queue(dsn: str) -> list[str]:
                 return []
             missing = sorted(migrations.keys() - applied)
             if not has_tables:
-                await connection.execute(folder.joinpath("schema.sql").read_text(encoding="utf-8"))
+                await _create_tables(connection, folder.joinpath("schema.sql").read_text(encoding="utf-8"), pool.address)
             for name in missing if has_tables else ():
                 await connection.execute(migrations[name])
             await connection.executemany(_SQL["add_step"], [(name,) for name in missing])
-            return missing if has_tables else [ENGINE]
+            return missing if has_tables else [QUEUE_ENGINE]
     finally:
         await pool.close()
+
+
+async def _create_tables(connection: Connection, statements: str, address: str) -> None:
+    try:
+        await connection.execute(statements)
+    except (asyncpg.DuplicateObjectError, asyncpg.DuplicateFunctionError, asyncpg.DuplicateTableError) as error:
+        problem = f"the tables for workers are gone, but others of its parts are left ({error})"
+        cure = "drop them as docs/scaling.md says, then run the command again"
+        raise UnsupportedStoreError(f"{address}: {problem}; {cure}") from error

@@ -2,7 +2,7 @@
 
 -- name: queue_functions
 -- NULL where the tables of the engine are missing, or too old for the function that this release calls.
-SELECT to_regprocedure('procrastinate_defer_jobs_v1(procrastinate_job_to_defer_v1[])') AS defer, to_regprocedure('procrastinate_retry_job_v2(bigint, timestamptz, integer, varchar, varchar)') AS retry
+SELECT to_regclass('procrastinate_jobs') AS jobs, to_regprocedure('procrastinate_defer_jobs_v1(procrastinate_job_to_defer_v1[])') AS defer, to_regprocedure('procrastinate_retry_job_v2(bigint, timestamptz, integer, varchar, varchar)') AS retry
 
 -- name: is_active
 SELECT EXISTS (SELECT FROM a2a_tasks WHERE key = :key AND is_active) AS is_active
