@@ -115,6 +115,7 @@ async def test_callers_that_wait_get_the_connections_of_others(postgres_url: str
     """Connections stay for the next call only while none waits, return to the driver after a moment, and are closed with the pool."""
     pool = Pool(postgres_url, PoolSettings(size=2))
     await pool.open()
+    await asyncio.gather(*(pool.fetch(SLOW, 0.05) for _ in range(2)))  # a connection that is being made has a caller that waits
     found = await asyncio.gather(*(pool.fetch("SELECT pg_backend_pid() AS pid, pg_sleep(0.01)") for _ in range(20)))
     assert len({row["pid"] for (row,) in found}) == 2
     assert len(pool._free) == 2
