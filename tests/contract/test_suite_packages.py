@@ -77,7 +77,7 @@ def test_a_package_of_a_part_of_the_suite_differs_nowhere(draft: str, tmp_path: 
 
 
 @pytest.mark.peer
-@pytest.mark.soak
+@pytest.mark.soak(share="contracts")
 @pytest.mark.parametrize("draft", ALL_DRAFTS)
 def test_packages_of_the_whole_suite_differ_nowhere(draft: str, tmp_path: Path) -> None:
     """Every group of each draft, in a package of its own."""
