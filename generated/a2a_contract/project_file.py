@@ -63,7 +63,9 @@ class GrpcTable(ConfigTable):
     """Seconds that calls get when the server stops."""
     keep_alive_interval: Number = 30
     """Seconds of silence after which a connection is pinged."""
-    idle_timeout: Number = 300
+    connections: int | None = None
+    """Open connections of the port; by default an eighth of the descriptors of the process."""
+    idle_timeout: Number = 60
     """Seconds after which a connection without calls is closed."""
     handshake_timeout: Number = 10
     """Seconds for TLS and HTTP/2 to begin."""

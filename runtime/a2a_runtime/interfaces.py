@@ -60,7 +60,9 @@ class GrpcOptions:
     """Seconds that calls get when the server stops; streams end at once."""
     keep_alive_interval: float = 30.0
     """Seconds of silence after which the server pings a connection; one that does not reply is closed."""
-    idle_timeout: float = 300.0
+    connections: int | None = None
+    """Open connections of the port; more are closed at once. By default an eighth of the descriptors of the process (``ulimit -n``)."""
+    idle_timeout: float = 60.0
     """Seconds after which a connection without calls is closed."""
     handshake_timeout: float = 10.0
     """Seconds for TLS and HTTP/2 to begin."""
@@ -83,6 +85,8 @@ class GrpcOptions:
         for name in ("keep_alive_interval", "idle_timeout", "handshake_timeout", "calls_per_connection", "metadata_bytes"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"grpc: {name} is {getattr(self, name)}; set a number above 0")
+        if self.connections is not None and self.connections <= 0:
+            raise ValueError(f"grpc: connections is {self.connections}; set a number above 0")
         if self.grace < 0:
             raise ValueError(f"grpc: grace is {self.grace}; set 0 or more")
 

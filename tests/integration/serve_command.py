@@ -38,9 +38,12 @@ def build_command(*arguments: str) -> Sequence[str]:
 
 
 @contextmanager
-def run_serve(folder: Path, ask: Callable[[], T], unanswered: type[Exception], *arguments: str) -> Iterator[T]:
+def run_serve(folder: Path, ask: Callable[[], T], unanswered: type[Exception], *arguments: str, descriptors: int | None = None) -> Iterator[T]:
     """Serve the project of a folder, and yield its first answer, which is no error of the kind ``unanswered``; the process ends without an error."""
-    server = subprocess.Popen(build_command(*arguments), cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    command = build_command(*arguments)
+    if descriptors is not None:
+        command = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh", *command]
+    server = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
         yield _wait_for_answer(server, ask, unanswered)
     finally:

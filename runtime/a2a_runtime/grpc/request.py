@@ -116,6 +116,12 @@ def _build_scope(path: str, context: ServicerContext[Any, Any], *, has_certifica
     return scope  # type: ignore[no-any-return]  # as above
 
 
+def find_address(context: ServicerContext[Any, Any]) -> str:
+    """Find the address of a client, without its port; it is empty for a Unix socket."""
+    client = _parse_peer(context.peer())
+    return client[0] if client else ""
+
+
 @lru_cache(maxsize=1024)  # the calls of a connection have the same
 def _parse_peer(peer: str) -> tuple[str, int] | None:
     """Parse the address of the client; a Unix socket has none."""

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from grpc.aio import Server
 from grpc.aio import server as create_server
 
+from a2a_runtime.descriptors import take_share
 from a2a_runtime.errors import ListenError
 from a2a_runtime.grpc.calls import CallEndpoint, UnknownMethods
 from a2a_runtime.grpc.certificates import CertificateFiles
@@ -22,6 +23,9 @@ from a2a_runtime.interfaces import GrpcOptions
 log = logging.getLogger(__name__)
 
 _ENVELOPE_BYTES = 1024
+_CONNECTION_SHARE = 0.125
+"""Of the descriptors that a process may have."""
+_MANY = 1_000_000
 
 
 @asynccontextmanager
@@ -55,6 +59,8 @@ def _list_channel_arguments(options: GrpcOptions, body_bytes: int) -> dict[str, 
         "grpc.absolute_max_metadata_size": options.metadata_bytes,
         "grpc.max_concurrent_streams": options.calls_per_connection,
         "grpc.so_reuseport": int(options.reuse_port),  # else a second server would take half of the connections, silently
+        # Without a bound, silent connections take all descriptors of the process, those of HTTP too.
+        "grpc.max_allowed_incoming_connections": options.connections or take_share(_CONNECTION_SHARE) or _MANY,
         "grpc.server_handshake_timeout_ms": _to_millis(options.handshake_timeout),
         "grpc.max_connection_idle_ms": _to_millis(options.idle_timeout),
         "grpc.keepalive_time_ms": _to_millis(options.keep_alive_interval),

@@ -7,6 +7,7 @@ grpc.reflection.v1 (and v1alpha)             ServerReflectionInfo: the services,
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
@@ -16,6 +17,7 @@ import grpc
 from grpc.aio import ServicerContext
 
 from a2a_contract.protobuf_values import base64_text
+from a2a_runtime.grpc.request import find_address
 from a2a_runtime.protobuf import MalformedMessageError, decode_message, encode_message, message_pool
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -23,6 +25,8 @@ from a2a_runtime.protobuf import MalformedMessageError, decode_message, encode_m
 
 _HEALTH = "grpc.health.v1"
 _REFLECTION = ("grpc.reflection.v1", "grpc.reflection.v1alpha")
+_MAX_STREAMS, _MAX_PEER_STREAMS = 1000, 100
+"""Open streams of one of these services, and those of one address: they have no gate."""
 _Context: TypeAlias = "ServicerContext[Any, Any]"
 
 
@@ -45,12 +49,34 @@ class MethodTable(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic 
         return self._handlers.get(handler_call_details.method)
 
 
+class OpenStreams:
+    """Streams of a service that are open, by the address of their client."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    async def enter(self, context: _Context) -> str:
+        """Count a stream, or refuse it; return the address, for ``leave``."""
+        address = find_address(context)
+        if self._counts.total() >= _MAX_STREAMS or self._counts[address] >= _MAX_PEER_STREAMS:
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too many open streams")
+        self._counts[address] += 1
+        return address
+
+    def leave(self, address: str) -> None:
+        """Forget a stream."""
+        self._counts[address] -= 1
+        if not self._counts[address]:
+            del self._counts[address]
+
+
 class HealthService(MethodTable):
     """Reports the services as serving until the server stops."""
 
     def __init__(self, services: Sequence[str]) -> None:
         self._services = frozenset(("", *services))
         self._stopping = asyncio.Event()
+        self._watches = OpenStreams()
         path = f"/{_HEALTH}.Health/"
         check, watch = grpc.unary_unary_rpc_method_handler(self._check), grpc.unary_stream_rpc_method_handler(self._watch)
         super().__init__({f"{path}Check": check, f"{path}Watch": watch})
@@ -66,9 +92,13 @@ class HealthService(MethodTable):
         return _encode_health(status)
 
     async def _watch(self, data: bytes, context: _Context) -> None:
-        await context.write(_encode_health(await self._find_status(data, context)))
-        await self._stopping.wait()
-        await context.write(_encode_health(ServingStatus.NOT_SERVING))
+        address = await self._watches.enter(context)
+        try:
+            await context.write(_encode_health(await self._find_status(data, context)))
+            await self._stopping.wait()
+            await context.write(_encode_health(ServingStatus.NOT_SERVING))
+        finally:
+            self._watches.leave(address)
 
     async def _find_status(self, data: bytes, context: _Context) -> ServingStatus:
         request = await _decode(f"{_HEALTH}.HealthCheckRequest", data, context)
@@ -86,14 +116,19 @@ class ReflectionService(MethodTable):
 
     def __init__(self, services: Sequence[str]) -> None:
         self._services = services
+        self._streams = OpenStreams()
         handlers = {package: grpc.stream_stream_rpc_method_handler(partial(self._describe, package)) for package in _REFLECTION}
         super().__init__({f"/{package}.ServerReflection/ServerReflectionInfo": each for package, each in handlers.items()})
 
     async def _describe(self, package: str, requests: AsyncIterator[bytes], context: _Context) -> None:
-        async for data in requests:
-            request = await _decode(f"{package}.ServerReflectionRequest", data, context)
-            document = {"validHost": request.host, "originalRequest": {"host": request.host}, **self._answer(request)}
-            await context.write(encode_message(f"{package}.ServerReflectionResponse", document))
+        address = await self._streams.enter(context)
+        try:
+            async for data in requests:
+                request = await _decode(f"{package}.ServerReflectionRequest", data, context)
+                document = {"validHost": request.host, "originalRequest": {"host": request.host}, **self._answer(request)}
+                await context.write(encode_message(f"{package}.ServerReflectionResponse", document))
+        finally:
+            self._streams.leave(address)
 
     def _answer(self, request: Any) -> Mapping[str, object]:  # noqa: ANN401 - classes of messages are made at run time
         pool = message_pool()

@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from a2a_runtime.server.descriptors import count_descriptors
+from a2a_runtime.descriptors import take_share
 from a2a_runtime.server.reading import ReadingWatch
 
 MAX_HEAD_BYTES = 65_536
@@ -44,10 +44,7 @@ _MANY = 1_000_000
 
 def default_max_connections() -> int:
     """Return the number of connections that the descriptors of this process allow."""
-    descriptors = count_descriptors()
-    if descriptors is None:
-        return _MANY
-    return max(int(descriptors * _CONNECTION_SHARE), 1)
+    return take_share(_CONNECTION_SHARE) or _MANY
 
 
 class _Phase(Enum):
