@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -61,6 +62,8 @@ REBOUND = {
     "both": ({"sec-fetch-site": "same-origin", "origin": "http://evil.example"}, "EVIL.example"),
     "typed by the user": ({"sec-fetch-site": "none"}, "evil.example"),
     "plain HTTP": ({"user-agent": "Mozilla/5.0 (X11)"}, "evil.example"),
+    "plain HTTP, another name": ({"user-agent": "curl/8", "accept-language": "*"}, "evil.example"),
+    "a link": ({"referer": "http://evil.example/"}, "evil.example"),
     "similar host": ({"sec-fetch-site": "same-origin"}, "agent.example.evil.example"),
     "no host": ({"sec-fetch-site": "same-origin"}, "["),
 }
@@ -103,6 +106,23 @@ def test_a_name_that_is_made_to_lead_here_is_not_the_agents(
     assert served.get("/tasks", headers=headers | browser_headers).status_code == 403
     assert served.get("/tasks", headers=headers).status_code == 200
     assert served.get("/.well-known/agent-card.json", headers=headers | browser_headers).status_code == 200
+
+
+def test_node_is_no_browser(served: httpx.Client) -> None:
+    """Its requests have some headers of browsers."""
+    headers = {"host": "any.example", "accept-language": "*", "sec-fetch-mode": "cors", "user-agent": "node", "a2a-version": "1.0"}
+    assert served.get("/tasks", headers=headers).status_code == 200
+
+
+def test_a_request_names_one_host(served: httpx.Client) -> None:
+    """Two would be judged by one and answered with the other."""
+    for path in (b"/tasks", b"/.well-known/agent-card.json"):
+        with socket.create_connection(("127.0.0.1", served.base_url.port or 0)) as connection:
+            hosts = b"Host: agent.example\r\nHost: evil.example\r\nConnection: close\r\n"
+            connection.sendall(b"GET %b HTTP/1.1\r\n%bA2A-Version: 1.0\r\n\r\n" % (path, hosts))
+            response = connection.makefile("rb").read()
+        assert response.startswith(b"HTTP/1.1 400 ")
+        assert b"send one" in response
 
 
 @pytest.mark.parametrize("host", OWN_HOSTS)

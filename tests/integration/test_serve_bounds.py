@@ -155,6 +155,11 @@ def test_usual_requests_pass(port: int) -> None:
     assert converse(port, small + large + small.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")).count(b"HTTP/1.1 200 ") == 3
 
 
+def test_two_hosts_are_refused(port: int) -> None:
+    """For every path of every app."""
+    assert converse(port, b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 400 ")
+
+
 def test_trailers_are_no_headers(port: int) -> None:
     """Trailers come after the body; the gate reads headers only."""
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"

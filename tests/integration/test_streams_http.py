@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
 import threading
 import time
@@ -195,8 +196,8 @@ def test_streams_of_0_3_end_when_the_task_needs_input(client: httpx.Client) -> N
     assert {frame["id"] for frame in frames} == {"r-1"}
 
 
-def test_open_requests_get_an_error_when_the_server_stops() -> None:
-    """Streams and sends that outlast the grace period are answered as unavailable."""
+def test_open_requests_get_an_error_when_the_server_stops(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams and sends that outlast the grace period are answered as unavailable, without tracebacks in the log."""
     received: list[str] = []
     threads = []
     app = build_test_app()
@@ -220,9 +221,14 @@ def test_open_requests_get_an_error_when_the_server_stops() -> None:
         for thread in threads:
             thread.start()
         assert wait_until(lambda: len(hub_of(app)._buffers) == 2)
+        server_log = logging.getLogger("uvicorn.error")
+        monkeypatch.setattr(server_log, "handlers", [caplog.handler])
+        server_log.setLevel(logging.ERROR)
     for thread in threads:
         thread.join(30)
     assert sum("UNAVAILABLE" in each for each in received) == 2
+    assert "timeout graceful shutdown exceeded" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_a_disconnect_within_a_body_is_not_logged(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:

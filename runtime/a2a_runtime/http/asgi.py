@@ -16,7 +16,7 @@ from litestar.utils.scope.state import CONNECTION_STATE_KEY, ScopeState
 from pydantic_core import from_json
 
 from a2a_contract.dialects import CANONICAL, DIALECTS, EXTENSIONS, VERSION, Parameter, Profile
-from a2a_contract.errors import A2AError, ContentTypeNotSupportedError, MethodNotAllowedError, ParseError, PayloadTooLargeError
+from a2a_contract.errors import A2AError, ContentTypeNotSupportedError, InvalidRequestError, MethodNotAllowedError, ParseError, PayloadTooLargeError
 from a2a_contract.jsonrpc import NO_ID, CallId
 from a2a_runtime.extensions import CURSOR_HEADER, IDEMPOTENCY_HEADER
 from a2a_runtime.http.negotiation import normalize_version
@@ -149,6 +149,13 @@ class HttpRequest:
     def is_http_1(self) -> bool:
         """True if the response may have connection headers, which later versions of HTTP forbid."""
         return self.scope["http_version"].startswith("1")
+
+    def has_several_hosts(self) -> bool:
+        """Tell whether the request names hosts that differ: checks and URLs would not be about the same one."""
+        headers = tuple(self.scope["headers"])
+        if len(self.headers) == len(headers):
+            return False
+        return len({value for name, value in headers if name == b"host"}) > 1
 
     @property
     def has_url(self) -> bool:
@@ -368,6 +375,11 @@ async def send_allowed_methods(request: HttpRequest, methods: Sequence[str]) -> 
     if request.scope["method"] != "OPTIONS":
         raise MethodNotAllowedError(details={"allow": allow})
     await send_empty_response(request, 204, [(b"allow", allow.encode())])
+
+
+async def refuse_hosts() -> None:
+    """Refuse a request that names several hosts."""
+    raise InvalidRequestError("Host: there are several; send one")
 
 
 async def reject_websocket(send: Send) -> None:

@@ -53,6 +53,7 @@ from a2a_runtime.http.asgi import (
     HttpRequest,
     base_url,
     read_body,
+    refuse_hosts,
     reject_websocket,
     send_pieces,
     send_response,
@@ -64,7 +65,7 @@ from a2a_runtime.http.middleware import OriginPolicy
 from a2a_runtime.http.negotiation import SupportedDialects
 from a2a_runtime.http.resource_metadata import add_metadata_url
 from a2a_runtime.http.srs_forms import explain_member
-from a2a_runtime.http.watchers import RequestWatcher, wait_for_disconnect, wait_for_expiry
+from a2a_runtime.http.watchers import RequestWatcher, is_end_of_grace, wait_for_disconnect, wait_for_expiry
 from a2a_runtime.logs import request_log
 from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.service.context import CallContext, ProtocolBinding
@@ -188,11 +189,12 @@ class Dispatcher:
                 await (handling if self.tracing is None else self.tracing.trace_request(request, origin, handling))
         except ClientDisconnectError:
             is_disconnected = True
-        except asyncio.CancelledError:  # the server stops, and its grace period is over; or a client has canceled its call over gRPC
+        except asyncio.CancelledError as error:  # the server stops, and its grace period is over; or a client has canceled its call over gRPC
             is_disconnected = request.binding is ProtocolBinding.GRPC
             if not request.has_started_response:
                 await (send_error or self._send_error)(request, UnavailableError())
-            raise
+            if not is_end_of_grace(error):
+                raise
         except Exception as error:  # noqa: BLE001 - the edge of a request: every failure is reported to the client
             audit_rejection(request, error)
             await (send_error or self._send_error)(request, error)
@@ -389,7 +391,8 @@ class Endpoint(ABC):
             return reject_websocket(send)
         request = HttpRequest(scope, receive, send, self.binding)
         request.profile = self.dispatcher.profile
-        return self.dispatcher.run(request, self.handle(request))
+        handling = refuse_hosts() if request.has_several_hosts() else self.handle(request)
+        return self.dispatcher.run(request, handling)
 
     @abstractmethod
     async def handle(self, request: HttpRequest) -> None:

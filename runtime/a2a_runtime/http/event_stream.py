@@ -150,7 +150,7 @@ class EventStreamResponse:
             self._last_sent_at = self._now()
             if not self._request.has_started_response:
                 self._request.has_started_response = True
-                await self._request.send({"type": "http.response.start", "status": 200, "headers": self._headers})
+                await self._request.send({"type": "http.response.start", "status": 200, "headers": list(self._headers)})
             await self._request.send({"type": "http.response.body", "body": body, "more_body": has_more})
 
     async def _send_keep_alive(self) -> float:

@@ -73,9 +73,7 @@ class OriginPolicy:
     def check(self, headers: Mapping[bytes, bytes], *, is_write: bool) -> None:
         """Refuse a request from a page of an origin that is not allowed."""
         is_marked = b"origin" in headers or b"sec-fetch-site" in headers
-        is_browser = b"user-agent" in headers and headers[b"user-agent"].startswith(_BROWSER)
-        # A page that reads over plain HTTP from its own origin sends neither header.
-        if not is_marked and not is_browser:
+        if not is_marked and not _is_browser(headers):
             return
         origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
         if origin is not None and self._cors is not None and self._cors.is_origin_allowed(origin.decode("latin-1")):
@@ -94,6 +92,17 @@ class OriginPolicy:
     def _is_same_origin(self, origin: bytes, headers: Mapping[bytes, bytes]) -> bool:
         host = origin.partition(b"://")[2]
         return host in self._hosts or (host != b"" and host == headers.get(b"host"))
+
+
+def _is_browser(headers: Mapping[bytes, bytes]) -> bool:
+    """Tell whether a request without marks may be that of a browser: of a page that reads over plain HTTP from its own origin.
+
+    Such a page may change ``User-Agent`` in some browsers, but no page can leave ``Accept-Language`` out. Of other clients, Node.js sends it too,
+    with ``Sec-Fetch-Mode``, which no page can set, and which browsers send with ``Sec-Fetch-Site`` only.
+    """
+    if b"user-agent" in headers and headers[b"user-agent"].startswith(_BROWSER):
+        return True
+    return b"referer" in headers or (b"accept-language" in headers and b"sec-fetch-mode" not in headers)
 
 
 class HstsMiddleware:

@@ -28,6 +28,18 @@ _MAX_SLEEP_SECONDS = 3600.0
 """Limit of one sleep: clocks are set, and machines are suspended."""
 
 
+_END_OF_GRACE = "graceful shutdown"
+"""In the message with which uvicorn cancels requests."""
+
+
+def is_end_of_grace(error: asyncio.CancelledError) -> bool:
+    """Tell whether uvicorn cancels a request because its grace period is over; it would log a traceback for each, although the client has its answer.
+
+    Any other cancellation is for those who await the app.
+    """
+    return any(_END_OF_GRACE in str(each) for each in error.args)
+
+
 class RequestWatcher:
     """Checks the requests of a surface at an interval, with one timer that runs only while there are some.
 

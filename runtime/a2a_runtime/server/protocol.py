@@ -174,6 +174,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if len(self.headers) > MAX_HEADERS or head_bytes > MAX_HEAD_BYTES:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
             raise ValueError("the headers are too large")  # ends the parsing of the chunk; what the base class answers is not sent any more
+        if sum([name == b"host" for name, _ in self.headers]) > 1:
+            self._refuse(HTTPStatus.BAD_REQUEST)
+            raise ValueError("there are two hosts")  # as above
         self._stop_deadline()
         self._phase = _Phase.BODY
         previous = self.cycle
