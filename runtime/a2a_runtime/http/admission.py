@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from a2a_contract.binding import Operation
-from a2a_contract.errors import UnavailableError
+from a2a_contract.errors import RateLimitedError, UnavailableError
 from a2a_runtime.caller import Caller
 from a2a_runtime.counters import CounterStore
 from a2a_runtime.http.asgi import HttpRequest
@@ -44,6 +48,32 @@ class AdmissionControl:
         """Check the rate limit of one operation."""
         if self._rate_limiter is not None:
             await self._rate_limiter.check_operation(self._storage_key, rate_limit_key(request, caller), operation.name)
+
+
+class CallerStreams:
+    """Open streams of each caller of one surface."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def total(self) -> int:
+        """Open streams of all callers."""
+        return self._counts.total()
+
+    @contextmanager
+    def hold(self, key: str) -> Iterator[None]:
+        """Count a stream while it is open; refuse one beyond the limit."""
+        if self._counts[key] >= self.limit:
+            raise RateLimitedError(f"There are {self.limit} open streams of this caller; close one")
+        self._counts[key] += 1
+        try:
+            yield
+        finally:
+            self._counts[key] -= 1
+            if not self._counts[key]:
+                del self._counts[key]
 
 
 def rate_limit_key(request: HttpRequest, caller: Caller) -> str:

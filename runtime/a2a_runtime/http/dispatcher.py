@@ -17,7 +17,6 @@ import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from contextvars import Token
@@ -35,7 +34,7 @@ from pydantic_core import from_json
 from a2a_contract.base import WireModel
 from a2a_contract.binding import AnyBinding, Operation, serialize_as_is
 from a2a_contract.dialects import CANONICAL, DIALECTS, MESH
-from a2a_contract.errors import AccessError, RateLimitedError, RequestTimeoutError, UnavailableError
+from a2a_contract.errors import AccessError, RequestTimeoutError, UnavailableError
 from a2a_contract.operations import CANCEL_TASK, GET_EXTENDED_AGENT_CARD, OPERATIONS
 from a2a_contract.service import AgentService, Event
 from a2a_contract.v1_0 import CancelTaskRequest
@@ -44,7 +43,7 @@ from a2a_runtime.auth.gate import ANONYMOUS, ChallengeError
 from a2a_runtime.caller import Caller
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.counters import CounterStore
-from a2a_runtime.http.admission import AdmissionControl, rate_limit_key
+from a2a_runtime.http.admission import AdmissionControl, CallerStreams, rate_limit_key
 from a2a_runtime.http.asgi import (
     JSON,
     Awaits,
@@ -132,7 +131,7 @@ class Dispatcher:
         self._admission, self._origin_policy = AdmissionControl.build(surface), OriginPolicy(surface)
         self.profile = next((each for each in CANONICAL.profiles if each.name == surface.profile), None)
         self._agent = surface.chain_name
-        self._streams, self._max_streams = Counter[str](), surface.limits.streams
+        self.streams = CallerStreams(surface.limits.streams)
         self._warned: set[str] = set()
         self._watcher = RequestWatcher(surface.limits.body_seconds)
         self._backend: Backend | None = None
@@ -148,7 +147,7 @@ class Dispatcher:
     @property
     def open_streams(self) -> int:
         """Number of open streams."""
-        return self._streams.total()
+        return self.streams.total
 
     def start(self, backend: Backend) -> None:
         """Serve requests from now on."""
@@ -159,7 +158,7 @@ class Dispatcher:
         names = [each.service_method for each in OPERATIONS.values()]
         self._operations = {(dialect, name): getattr(service, name) for dialect, service in services.items() for name in names}
         self._backend, self._clock = backend, backend.clock
-        self._max_streams = find_lowest_limit(surface.limits.streams, backend.max_caller_streams) or 0
+        self.streams.limit = find_lowest_limit(surface.limits.streams, backend.max_caller_streams) or 0
 
     def stop(self) -> None:
         """Refuse operations as unavailable from now on."""
@@ -332,21 +331,13 @@ class Dispatcher:
         caller = invocation.context.caller
         if self._admission is not None:
             await self._admission.check_operation(request, invocation.binding.operation, caller)
-        key, limit = rate_limit_key(request, caller), self._max_streams
-        if self._streams[key] >= limit:
-            raise RateLimitedError(f"There are {limit} open streams of this caller; close one")
-        events = self._call_service(request, invocation)
-        if self.metrics is not None:
-            events = _measure_lag(events, self.metrics.event_lag, self._clock)
-        if caller.expires_at is not None:
-            request.interrupt.watch(wait_for_expiry(self._clock, caller.expires_at))
-        self._streams[key] += 1
-        try:
+        with self.streams.hold(rate_limit_key(request, caller)):
+            events = self._call_service(request, invocation)
+            if self.metrics is not None:
+                events = _measure_lag(events, self.metrics.event_lag, self._clock)
+            if caller.expires_at is not None:
+                request.interrupt.watch(wait_for_expiry(self._clock, caller.expires_at))
             yield events
-        finally:
-            self._streams[key] -= 1
-            if not self._streams[key]:
-                del self._streams[key]
 
     def _call_service(self, request: HttpRequest, invocation: Invocation) -> Any:  # noqa: ANN401 - only a binding knows the type of its result
         if not self._operations:

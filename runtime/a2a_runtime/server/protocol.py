@@ -176,7 +176,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             raise ValueError("the headers are too large")  # ends the parsing of the chunk; what the base class answers is not sent any more
         if sum([name == b"host" for name, _ in self.headers]) > 1:
             self._refuse(HTTPStatus.BAD_REQUEST)
-            raise ValueError("there are two hosts")  # as above
+            raise ValueError("the hosts are several")  # as above
         self._stop_deadline()
         self._phase = _Phase.BODY
         previous = self.cycle

@@ -30,6 +30,7 @@ from litestar.types import Receive, Scope, Send
 
 from a2a_contract.errors import A2AError
 from a2a_contract.operations import CANCEL_TASK, GET_TASK, SEND_MESSAGE
+from a2a_runtime.bridges.mcp.sessions import CallerSessions
 from a2a_runtime.bridges.mcp.skill_tasks import TASKS, TaskParams, UpdateTaskParams
 from a2a_runtime.bridges.mcp.skill_tools import SkillTools, ToolAnswer
 from a2a_runtime.bridges.mcp.tool_results import build_error_result
@@ -86,6 +87,7 @@ class McpEndpoint(Endpoint):
     def __init__(self, dispatcher: Dispatcher, tools: SkillTools) -> None:
         super().__init__(dispatcher)
         self._tools = tools
+        self._sessions = CallerSessions(dispatcher.streams)
         self._changes = InMemorySubscriptionBus()
         self._announcements: set[asyncio.Task[None]] = set()
         self._stopped = asyncio.Event()
@@ -97,19 +99,24 @@ class McpEndpoint(Endpoint):
         caller = await self.dispatcher.admit(request)
         scope: Any = request.scope
         receive: Any = request.receive
+        body = b""
         if scope["method"] == "POST":
-            receive = replay_body(drop_unreadable(await self.dispatcher.read_body(request)), receive)
+            body = drop_unreadable(await self.dispatcher.read_body(request))
+            receive = replay_body(body, receive)
         scope["state"] = {**scope.get("state", {}), _CALLER: caller, _REQUEST: request}
         if caller.owner:
             token = AccessToken(token="", client_id=caller.owner, scopes=sorted(caller.scopes), subject=caller.subject)
             scope["user"] = AuthenticatedUser(token)
         manager = await self._start()
+        sessions = manager._server_instances  # noqa: SLF001 - no other member of the library says which sessions there are
+        with self._sessions.hold(request, caller, body, sessions) as observe:
 
-        async def send(message: Any) -> None:  # noqa: ANN401 - of ASGI
-            request.has_started_response = True
-            await request.send(message)
+            async def send(message: Any) -> None:  # noqa: ANN401 - of ASGI
+                request.has_started_response = True
+                observe(message)
+                await request.send(message)
 
-        await manager.handle_request(scope, receive, send)
+            await manager.handle_request(scope, receive, send)
 
     def announce_change(self) -> None:
         """Tell those who listen that the list of tools has changed; clients of the older protocol list them again by themselves."""

@@ -29,7 +29,7 @@ from a2a_runtime.bridges.mcp.skill_tasks import TaskParams, UpdateTaskParams
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.sources import SkillDescriptor
-from a2a_runtime.surface import Surface
+from a2a_runtime.surface import Limits, Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
 from a2a_runtime.testing.ports import find_free_port
 from a2a_runtime.testing.skill_source import FunctionSource
@@ -120,9 +120,10 @@ class World:
         raise ValueError("secret")
 
     @asynccontextmanager
-    async def serve(self, gate: AuthGate | None = None) -> AsyncGenerator[None]:
+    async def serve(self, gate: AuthGate | None = None, limits: Limits | None = None) -> AsyncGenerator[None]:
         """Serve the agent with an MCP server beside it."""
-        app = create_app(Surface(Agent("office", "An office.", "1.2.3", sources=[self.source]), gate=gate), settings=FAST_SETTINGS, store="memory")
+        agent = Agent("office", "An office.", "1.2.3", sources=[self.source])
+        app = create_app(Surface(agent, gate=gate, limits=limits or Limits()), settings=FAST_SETTINGS, store="memory")
         mount_mcp(app)
         async with serve_app(app, self.port), asyncio.timeout(60):
             yield
@@ -369,10 +370,14 @@ async def test_the_gate_admits_callers() -> None:
 
 async def open_session(http: httpx2.AsyncClient, key: str) -> str:
     """Open a session of 2025-11-25 by hand."""
+    return str((await initialize(http, key)).headers["mcp-session-id"])
+
+
+async def initialize(http: httpx2.AsyncClient, key: str) -> httpx2.Response:
+    """Send the first request of a session."""
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-    response = await http.post("/mcp", json=body, headers={"x-api-key": key, "accept": "application/json, text/event-stream"})
-    return str(response.headers["mcp-session-id"])
+    return await http.post("/mcp", json=body, headers={"x-api-key": key, "accept": "application/json, text/event-stream"})
 
 
 async def list_tools(http: httpx2.AsyncClient, key: str, session: str) -> httpx2.Response:
