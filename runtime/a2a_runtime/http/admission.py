@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from a2a_contract.binding import Operation
@@ -63,7 +63,7 @@ class CallerStreams:
         return self._counts.total()
 
     @contextmanager
-    def hold(self, key: str) -> Iterator[None]:
+    def hold(self, key: str) -> Generator[None, None, None]:
         """Count a stream while it is open; refuse one beyond the limit."""
         if self._counts[key] >= self.limit:
             raise RateLimitedError(f"There are {self.limit} open streams of this caller; close one")

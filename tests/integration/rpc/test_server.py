@@ -275,14 +275,6 @@ async def test_silent_connections_are_closed() -> None:
                 each.close()
 
 
-async def can_read(watch: grpc.aio.UnaryStreamCall[bytes, bytes]) -> bool:
-    """Read the first message of a stream, if it is not refused."""
-    try:
-        return bool(await watch.read())
-    except grpc.aio.AioRpcError:
-        return False
-
-
 def read_to_end(connection: socket.socket) -> bool:
     """Read until the server closes the connection."""
     try:
@@ -293,24 +285,6 @@ def read_to_end(connection: socket.socket) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-async def test_watches_are_limited() -> None:
-    """Those of one address: the next one is refused until one of them ends, and other calls are served."""
-    request = encode_message("grpc.health.v1.HealthCheckRequest", {"service": ""})
-    async with serve_agent(build_test_agent()) as client:
-        open_watch = client.channel.unary_stream(f"{HEALTH}Watch")
-        watches = [open_watch(request) for _ in range(100)]
-        for watch in watches:
-            assert await watch.read()
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await open_watch(request).read()
-        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        await client.send("x")
-        watches.pop().cancel()
-        async with asyncio.timeout(30):
-            while not await can_read(open_watch(request)):
-                pass
 
 
 async def test_a_reader_that_stops_reading_delays_no_other_call() -> None:

@@ -1,4 +1,4 @@
-"""``a2a-gen serve`` with a gRPC port, where strangers open more connections than the process has descriptors."""
+"""``a2a-gen serve`` with a gRPC port, where silent clients open more connections than the process has descriptors."""
 
 from __future__ import annotations
 

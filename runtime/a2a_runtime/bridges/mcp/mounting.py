@@ -108,7 +108,7 @@ class McpEndpoint(Endpoint):
             token = AccessToken(token="", client_id=caller.owner, scopes=sorted(caller.scopes), subject=caller.subject)
             scope["user"] = AuthenticatedUser(token)
         manager = await self._start()
-        sessions = manager._server_instances  # noqa: SLF001 - no other member of the library says which sessions there are
+        sessions = manager._server_instances  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # nothing else names the sessions
         with self._sessions.hold(request, caller, body, sessions) as observe:
 
             async def send(message: Any) -> None:  # noqa: ANN401 - of ASGI

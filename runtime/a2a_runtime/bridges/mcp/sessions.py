@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Generator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 from uuid import uuid4
@@ -26,7 +26,7 @@ class CallerSessions:
         self._opening: set[str] = set()
 
     @contextmanager
-    def hold(self, request: HttpRequest, caller: Caller, body: bytes, sessions: Container[str]) -> Iterator[Callable[[Any], None]]:
+    def hold(self, request: HttpRequest, caller: Caller, body: bytes, sessions: Container[str]) -> Generator[Callable[[Any], None], None, None]:
         """Count a request while it is answered, and the session that it opens; yield the observer of its response.
 
         ``sessions`` are those that the server has: it ends them when they idle.
