@@ -37,7 +37,7 @@ def host_user(
 
     def identify(connection: Credentials) -> Identity | None:
         user, auth = connection.scope.get("user"), connection.scope.get("auth")
-        if user is None or not _read_member(user, "is_authenticated", default=True):
+        if user is None or not _is_authenticated(user):
             return None
         sources = (user, auth, _read_member(auth, "extras"))
         found = user if isinstance(user, str) and subject is None else _find((subject,) if subject else _SUBJECTS, sources)
@@ -81,6 +81,19 @@ class HostAuthenticator(NamedTuple):
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
         """Return the declared schemes."""
         return self.schemes
+
+
+def _is_authenticated(user: object) -> bool:
+    """Tell whether a user is authenticated; of some frameworks the member is a method, which is true by itself."""
+    found = _read_member(user, "is_authenticated", default=True)
+    if callable(found):
+        found = found()
+    if not isinstance(found, bool):
+        raise TypeError(
+            f"host_user: is_authenticated of {type(user).__name__} is a {type(found).__name__}, not a bool; "
+            "pass a function of the connection as caller= instead"
+        )
+    return found
 
 
 def _find(names: Sequence[str], sources: Sequence[object]) -> object:

@@ -161,7 +161,8 @@ def is_http_url(url: str) -> bool:
     """Return whether a text is a URL that a client can call."""
     try:
         parsed = httpx.URL(url)
-    except httpx.InvalidURL:
+        _ = urlsplit(url).port  # refuses a bracket that is not closed, and a port above 65535
+    except (httpx.InvalidURL, ValueError):
         return False
     return parsed.scheme in {"http", "https"} and bool(parsed.host)
 

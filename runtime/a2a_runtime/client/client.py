@@ -49,6 +49,7 @@ from a2a_runtime.client.generations import add_generation
 from a2a_runtime.client.grpc import GrpcCapableClient, GrpcTransport, is_grpc_url
 from a2a_runtime.client.options import ClientOptions, SendOptions
 from a2a_runtime.client.stream import TaskStream
+from a2a_runtime.client.task_ids import check_task_id
 from a2a_runtime.client.transport import HttpTransport
 from a2a_runtime.extensions import SKILL_ID, Params, find_params
 
@@ -58,7 +59,7 @@ TaskOrId: TypeAlias = Task | str
 
 def to_task_id(task: TaskOrId) -> str:
     """Return the id of a task."""
-    return task.id if isinstance(task, Task) else task
+    return check_task_id(task.id if isinstance(task, Task) else task)
 
 
 class PushConfigs:

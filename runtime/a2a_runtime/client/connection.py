@@ -33,6 +33,7 @@ from a2a_runtime.client.options import ClientOptions
 from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_protocol
 from a2a_runtime.client.spans import activate, trace_connection, trace_request
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
+from a2a_runtime.client.task_ids import check_task_id
 from a2a_runtime.client.transport import HttpTransport, RetrySafety, get_retry_safety, is_retryable_error
 from a2a_runtime.extensions import SKILL_ID, find_params
 from a2a_runtime.origin import CANCEL, Origin, current_origin, inject_trace
@@ -62,7 +63,7 @@ class ClientConnection(Protocol):
 
     async def get_task(self, task_id: str) -> Task:
         """Read the current state of a task."""
-        return await self.call(GET_TASK, GetTaskRequest(id=task_id), Task)
+        return await self.call(GET_TASK, GetTaskRequest(id=check_task_id(task_id)), Task)
 
     async def needs_polls(self) -> bool:
         """Tell whether the agent has no streams, but numbers the changes of a task, so that reads wait for them."""

@@ -17,6 +17,7 @@ from a2a_contract.v1_0 import SendMessageRequest, Task
 from a2a_contract.v1_1_draft import GetTaskRequest, SendMessageConfiguration, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from a2a_contract.v1_1_draft import SendMessageRequest as NumberedSendMessageRequest
 from a2a_contract.v1_1_draft import Task as NumberedTask
+from a2a_runtime.client.task_ids import check_task_id
 
 POLL_SECONDS = 1.0
 """Pause between reads of a task at an agent that does not number changes, although its version has them."""
@@ -41,7 +42,7 @@ def add_generation(request: SendMessageRequest, generation: int) -> SendMessageR
 
 def build_long_poll(task_id: str, generation: int) -> GetTaskRequest:
     """Build a request for a task that waits for its next change."""
-    return GetTaskRequest(id=task_id, current_generation=generation or None)
+    return GetTaskRequest(id=check_task_id(task_id), current_generation=generation or None)
 
 
 def check_generations(request: WireModel, dialect: Dialect) -> None:

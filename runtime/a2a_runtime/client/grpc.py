@@ -55,7 +55,10 @@ _PING_INTERVAL_MILLIS = 310_000
 
 def is_grpc_url(url: str) -> bool:
     """Tell whether a URL names a host for gRPC."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
     return parts.scheme in (PLAIN, TLS) and bool(parts.hostname)
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _DISCOVERY_PATH, _METADATA_PATH = "/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"
 _REFRESH_MARGIN_SECONDS = 30.0
+_MAX_LIFETIME_SECONDS = 10**11  # three thousand years
 _DEFAULT_LIFETIME_SECONDS = 300.0
 _ASSERTION_SECONDS = 60
 _TIMEOUT = {"timeout": httpx.Timeout(30.0).as_dict()}
@@ -173,7 +174,11 @@ class TokenAuth(httpx.Auth):
         if response.status_code != HTTPStatus.OK or not isinstance(token, str) or not token:
             reason = document.get("error")
             raise TokenError(f"{self._url.host}: no token ({reason if isinstance(reason, str) else response.status_code})")
-        lifetime = float(seconds) if isinstance(seconds, int | float) else _DEFAULT_LIFETIME_SECONDS
+        lifetime = _DEFAULT_LIFETIME_SECONDS
+        if isinstance(seconds, int | float):
+            if not abs(seconds) <= _MAX_LIFETIME_SECONDS:  # also what is no number
+                raise TokenError(f"{self._url.host}: expires_in of its token is no time; report it to the operator of the server")
+            lifetime = float(seconds)
         self._token, self._expires_at = token, self._now() + max(lifetime - min(_REFRESH_MARGIN_SECONDS, lifetime / 2), 0.0)
 
     def __repr__(self) -> str:

@@ -45,6 +45,7 @@ from a2a_runtime.client.connection import ClientConnection
 from a2a_runtime.client.errors import A2AClientError, ConnectError, ConnectionLostError, ResponseTimeoutError, StreamLostError
 from a2a_runtime.client.generations import POLL_SECONDS, Arrival, GenerationTracker, build_long_poll
 from a2a_runtime.client.sse import ServerEvent
+from a2a_runtime.client.task_ids import check_task_id
 from a2a_runtime.origin import current_origin
 
 TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
@@ -128,7 +129,7 @@ class TaskStream:
             return
         with suppress(A2AError, A2AClientError, TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):
-                await self._connection.call(CANCEL_TASK, CancelTaskRequest(id=self.task_id), Task)
+                await self._connection.call(CANCEL_TASK, CancelTaskRequest(id=check_task_id(self.task_id)), Task)
 
     async def _keep_first(self, events: AsyncGenerator[ServerEvent, None]) -> AsyncIterator[ServerEvent]:
         """Yield events. If a handler is canceled before the first one, which names its task, that one is awaited: the task exists by then."""
@@ -220,7 +221,7 @@ class TaskStream:
         """Read the events of one connection."""
         operation, request, key = self._operation, self._request, self._idempotency_key
         if is_resuming:
-            operation, request, key = SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=self.task_id or ""), None
+            operation, request, key = SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=check_task_id(self.task_id or "")), None
         is_known = self.cursor == self._given_cursor or self._connection.can_continue()
         cursor = self.cursor if self.task_id and is_known else None
         async with aclosing(self._connection.stream_events(operation, request, cursor, key)) as server_events:

@@ -22,6 +22,7 @@ from a2a_runtime.commands import CommandError
 from a2a_runtime.importing import explain_missing
 from a2a_runtime.project.loader import ProjectConfigError, read_store_setting
 from a2a_runtime.settings import PREFIX
+from a2a_runtime.stores.address import hide_secrets
 from a2a_runtime.stores.base import MaintainedStore, Store
 from a2a_runtime.stores.factory import create_store, is_object_name, to_plain_url
 from a2a_runtime.stores.models import StoredTask, TaskQuery
@@ -202,7 +203,7 @@ def check(url: str) -> None:
     damage, corrected = _maintain(url, check_store)
     click.echo(f"totals: {f'{corrected} corrected' if corrected else 'right'}")
     if damage:
-        raise CommandError(f"{url}: damaged ({'; '.join(damage)}); stop the agent, keep a copy, then restore a backup")
+        raise CommandError(f"{hide_secrets(url)}: damaged ({'; '.join(damage)}); stop the agent, keep a copy, then restore a backup")
 
 
 @command.command()
@@ -220,7 +221,7 @@ def _maintain(url: str, work: Callable[[MaintainedStore], Awaitable[T]]) -> T:
     """Run a function on a store that outlives its process."""
     store = create_store(url, attach=True)
     if not isinstance(store, MaintainedStore):
-        raise click.UsageError(f"--store: {url!r} ends with its process; give the URL of a file or a database")
+        raise click.UsageError(f"--store: {hide_secrets(url)!r} ends with its process; give the URL of a file or a database")
 
     async def maintain() -> T:
         await store.open()
@@ -244,7 +245,7 @@ def forget(selection: StoreSelection, *, is_confirmed: bool) -> None:
     if selection.owner is None:
         raise click.UsageError("--owner: not given; name the caller to erase")
     if not is_confirmed:
-        click.confirm(f"Erase everything of {selection.owner!r} in {_hide_password(selection.url)}?", abort=True, err=True)
+        click.confirm(f"Erase everything of {selection.owner!r} in {hide_secrets(selection.url)}?", abort=True, err=True)
 
     async def delete_scopes() -> tuple[int, int]:
         async with selection.open() as (store, scopes):
@@ -257,12 +258,6 @@ def forget(selection: StoreSelection, *, is_confirmed: bool) -> None:
         fix = "stop the agent and run a2a-gen db vacuum"
         raise CommandError(f"store: {deleted} tasks deleted, and their bytes may still be in the file; {fix} ({error.message})") from error
     click.echo(f"erased {selection.owner}: {deleted} tasks in {scopes} {'scope' if scopes == 1 else 'scopes'}", err=True)
-
-
-def _hide_password(url: str) -> str:
-    """Remove user and password of a database's URL."""
-    scheme, _, rest = url.rpartition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 @tasks.command("list")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 import click
 
@@ -18,6 +17,7 @@ from a2a_runtime.importing import ImportFromStringError, explain_missing, import
 from a2a_runtime.logs import configure_logging, request_log
 from a2a_runtime.project.loader import ProjectConfigError
 from a2a_runtime.settings import FILE_SUFFIX, is_secret, list_settings, read_setting, to_variable
+from a2a_runtime.stores.address import has_password
 
 PROJECT_APP = "a2a_runtime.app:app"
 """App of the project in the working directory."""
@@ -48,7 +48,7 @@ def override_setting(_context: click.Context, option: click.Parameter, value: st
     """Set the variable of the setting that an option is named after."""
     name = option.name or ""
     variable = to_variable(name)
-    if isinstance(value, str) and is_secret(name) and "@" in value and urlsplit(value).password:
+    if isinstance(value, str) and is_secret(name) and has_password(value):
         click.echo(f"--{name}: its password is visible in the list of processes; set {variable}{FILE_SUFFIX}", err=True)
     if value is not None:
         given_options[name] = option.opts[0]

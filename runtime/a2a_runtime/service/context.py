@@ -14,6 +14,7 @@ from a2a_contract.errors import InvalidParamsError, PermissionDeniedError
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_contract.v1_0 import TaskPushNotificationConfig
 from a2a_runtime.agent import Agent
+from a2a_runtime.auth.gate import AuthGate
 from a2a_runtime.caller import Caller, TaskScope, build_scope
 from a2a_runtime.clock import Clock, SystemClock
 from a2a_runtime.execution.engine import Engine
@@ -99,7 +100,8 @@ class CallContext(Struct, frozen=True):
         """
         caller = self.caller
         if tenant and tenant != caller.tenant:
-            if caller.tenant:
+            gate = self.surface.effective_gate
+            if caller.tenant or (isinstance(gate, AuthGate) and gate.named_tenants):
                 raise PermissionDeniedError("The caller does not belong to this tenant")
             if tenant in RESERVED_TENANTS:
                 raise InvalidParamsError(fields=(("tenant", "is reserved and cannot name a tenant"),))

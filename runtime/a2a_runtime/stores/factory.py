@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.importing import ImportFromStringError, explain_missing, import_from_string
+from a2a_runtime.stores.address import hide_secrets, parse_address
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, RunQueue, Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
 from a2a_runtime.stores.sqlite import SqliteStore
@@ -38,7 +39,7 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
             raise UnsupportedStoreError(f"store: {url!r} belongs to the process that serves, and cannot be opened beside it")
         return _import_store(url, options)
     url = to_plain_url(url)
-    parts = urlsplit(url)
+    parts = parse_address(url)
     match parts.scheme:
         case "sqlite" if not parts.netloc and parts.path.startswith("/") and len(parts.path) > 1 and unquote(parts.path) != "/:memory:":
             return SqliteStore(Path(unquote(parts.path[1:])), options, attach=attach)
@@ -48,7 +49,7 @@ def create_store(url: str, options: StoreOptions = DEFAULT_OPTIONS, *, attach: b
 
             return PostgresStore(url, options)
         case _:
-            raise UnsupportedStoreError(f"store: {url!r} is not a store URL; use {_URL_FORMS}")
+            raise UnsupportedStoreError(f"store: {hide_secrets(url)!r} is not a store URL; use {_URL_FORMS}")
 
 
 def is_object_name(url: str) -> bool:
@@ -135,5 +136,5 @@ def require_queue(store: Store) -> RunQueue:
 def is_shared(store: Store | str) -> bool:
     """Return whether several processes may use a store, or the one for a URL."""
     if isinstance(store, str):
-        return urlsplit(to_plain_url(store)).scheme in ("postgresql", "postgres")
+        return to_plain_url(store).partition("://")[0] in ("postgresql", "postgres")
     return store.notifier() is not None

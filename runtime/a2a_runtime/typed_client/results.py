@@ -139,10 +139,22 @@ def parse_question(task: Task) -> PendingQuestion:
     return PendingQuestion(join_texts(message), detail, get_reply_schema(message), task, is_for_auth)
 
 
+def build_validator(question: PendingQuestion) -> SchemaValidator | None:
+    """Build the validator of the answer to a question, or raise ``OutputError`` if the agent's schema cannot be used."""
+    if question.schema is None:
+        return None
+    try:
+        return SchemaValidator(question.schema)
+    except ValueError as error:
+        reason = str(error).splitlines()[0]
+        text = f"question: its schema cannot be used ({reason}); report it to the operator of the agent"
+        raise OutputError(text, question.task) from error
+
+
 def build_answer(question: PendingQuestion, value: object) -> Message:
     """Build the message that answers a question, or raise ``InvalidParamsError`` if the value does not match its schema."""
     data = value.model_dump(mode="json", exclude_none=True) if isinstance(value, SkillModel) else value
-    validator = None if question.schema is None else SchemaValidator(question.schema)
+    validator = build_validator(question)
     if validator is not None:
         try:
             validator.check(data)

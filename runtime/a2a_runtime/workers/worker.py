@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from uuid import UUID
 
 from a2a_runtime.clock import Clock
 from a2a_runtime.errors import StoreUnavailableError, WorkerConfigError
@@ -196,7 +197,10 @@ class TaskWorker:
 
     async def _run(self, job: TaskJob) -> None:
         try:
-            if await self._run_task(job):
+            if not _is_task_key(job.key):
+                log.warning("job removed: %d names no task: %.80r; find out what else writes to the queue", job.id, job.key)
+                await self._store_end(lambda: self._jobs.finish(job))
+            elif await self._run_task(job):
                 await self._store_end(lambda: self._jobs.finish(job))
             else:
                 delay = 0.0 if self._is_stopping else self._settings.lease_duration / _BUSY_SHARE
@@ -238,6 +242,14 @@ class TaskWorker:
         if count:
             log.warning("tasks queued again: %d, active without a job and without a live process", count)
         await self._jobs.prune_workers(_FORGET_SECONDS)
+
+
+def _is_task_key(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
 
 
 @asynccontextmanager

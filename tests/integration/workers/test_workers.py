@@ -81,6 +81,15 @@ async def execute(url: str, statement: str) -> None:
     await connection.close()
 
 
+async def count_jobs(url: str) -> int:
+    """Count the forged jobs in all queues."""
+    connection = await asyncpg.connect(url)
+    try:
+        return int(await connection.fetchval("SELECT count(*) FROM procrastinate_jobs WHERE args->>'task' LIKE 'not%'"))
+    finally:
+        await connection.close()
+
+
 async def test_dependencies_of_the_agent_are_opened_in_the_worker(make_store: MakeStore) -> None:
     """Those of the process and of the run, in each run of the task."""
     agent = Agent("a")
@@ -277,6 +286,24 @@ async def test_jobs_of_dead_workers_come_back(make_store: MakeStore, postgres_ur
         async with work(make_store(), skill):
             assert artifact_texts(await one.wait_terminal(fetched)) == {"result": ["fetched"]}
             assert artifact_texts(await one.wait_terminal(claimed)) == {"result": ["claimed"]}
+
+
+async def test_a_forged_job_leaves_the_queue(make_store: MakeStore, postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    """One line of the log has its number and what it named, without a traceback; other jobs run."""
+    skill = Skill("echo", echo)
+    async with serve_web(make_store(), skill) as one, asyncio.timeout(30):
+        await one.start("forged")
+        await execute(postgres_url, """UPDATE procrastinate_jobs SET args = '{"task": "not a task; DROP"}'""")
+        stored = await one.start("hi")
+        async with work(make_store(), skill):
+            assert artifact_texts(await one.wait_terminal(stored)) == {"result": ["hi"]}
+            while await count_jobs(postgres_url):
+                await asyncio.sleep(0.01)
+    lines = [each.getMessage() for each in caplog.records if each.name == "a2a_runtime.workers.worker"]
+    removed = [each for each in lines if "'not a task; DROP'" in each]
+    assert len(removed) == 1, lines
+    assert "names no task" in removed[0]
+    assert not [each for each in caplog.records if each.exc_info]
 
 
 async def test_tasks_follow_their_skill_to_the_workers_and_back(make_store: MakeStore) -> None:

@@ -16,7 +16,7 @@ from pydantic_core import from_json, to_json
 from a2a_runtime.commands.terminal.text import to_safe_json, to_safe_line, to_safe_text
 from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator
 from a2a_runtime.typed_client.errors import InputRequiredError
-from a2a_runtime.typed_client.results import PendingQuestion
+from a2a_runtime.typed_client.results import PendingQuestion, build_validator
 
 _PROMPT = "answer"
 
@@ -29,7 +29,7 @@ class Answers:
 
     def __call__(self, question: PendingQuestion) -> object:
         """Return the answer to a question, or raise ``InputRequiredError``."""
-        validator = None if question.schema is None else SchemaValidator(question.schema)
+        validator = build_validator(question)
         given = next(self._given, None)
         if given is not None:
             return _parse_answer(given, validator)
