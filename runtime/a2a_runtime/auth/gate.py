@@ -169,7 +169,7 @@ class AuthGate:
     With several schemes one name may belong to different people or teams. Subjects and teams then get the scheme as a prefix (``bearer:ada``,
     ``apiKey:ada``), unless ``shared_subjects`` says that a name means the same everywhere. Tenants get no prefix: requests name them too.
 
-    The tenant of a request is the client's word where the credentials have none. With ``named_tenants`` such a request is refused, so that the tenant
+    The tenant of a request is the client's word where the credentials have none. With ``strict_tenants`` such a request is refused, so that the tenant
     of a task is always one that credentials have named.
     """
 
@@ -178,12 +178,12 @@ class AuthGate:
         *authenticators: Authenticator,
         require: Sequence[SchemeRequirement] | None = None,
         shared_subjects: bool = False,
-        named_tenants: bool = False,
+        strict_tenants: bool = False,
     ) -> None:
         if not authenticators:
             raise ValueError("AuthGate: no authenticator given; pass at least one, or use OpenGate() to admit every request")
         self._authenticators = authenticators
-        self.named_tenants = named_tenants
+        self.strict_tenants = strict_tenants
         """True if a request may name a tenant only if its credentials name it too."""
         self._schemes: dict[str, SecurityScheme] = {}
         self._indexes: dict[str, int] = {}

@@ -101,7 +101,7 @@ class CallContext(Struct, frozen=True):
         caller = self.caller
         if tenant and tenant != caller.tenant:
             gate = self.surface.effective_gate
-            if caller.tenant or (isinstance(gate, AuthGate) and gate.named_tenants):
+            if caller.tenant or (isinstance(gate, AuthGate) and gate.strict_tenants):
                 raise PermissionDeniedError("The caller does not belong to this tenant")
             if tenant in RESERVED_TENANTS:
                 raise InvalidParamsError(fields=(("tenant", "is reserved and cannot name a tenant"),))

@@ -22,10 +22,10 @@ SECRETS = {
 }
 
 
-@pytest.mark.parametrize(("address", "shown"), SECRETS.items(), ids=SECRETS)
-def test_no_form_shows_a_password(address: str, shown: str) -> None:
+@pytest.mark.parametrize(("address", "masked"), SECRETS.items(), ids=SECRETS)
+def test_no_form_shows_a_password(address: str, masked: str) -> None:
     """Malformed addresses neither: a message about one must not repeat its password."""
-    assert hide_secrets(address) == shown
+    assert hide_secrets(address) == masked
     assert has_password(address) == ("@" in address)
 
 
