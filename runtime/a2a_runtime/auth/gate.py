@@ -169,8 +169,9 @@ class AuthGate:
     With several schemes one name may belong to different people or teams. Subjects and teams then get the scheme as a prefix (``bearer:ada``,
     ``apiKey:ada``), unless ``shared_subjects`` says that a name means the same everywhere. Tenants get no prefix: requests name them too.
 
-    The tenant of a request is the client's word where the credentials have none. With ``strict_tenants`` such a request is refused, so that the tenant
-    of a task is always one that credentials have named.
+    The tenant of a request is the client's word where the credentials have none. With
+    ``strict_tenants`` such a request is refused, so that the tenant of a task is always one that
+    credentials have named.
     """
 
     def __init__(
