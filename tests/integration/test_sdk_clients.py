@@ -48,6 +48,7 @@ COMMON: Mapping[str, object] = {
     "extended_card": True,
     "unknown": ["not found"] * 3,
     "failure": {"state": "failed", "told": False},
+    "invalid": "InvalidParamsError",
 }
 """The expected result of each step, for every client."""
 
@@ -76,7 +77,7 @@ class Way:
     differs: Mapping[str, object] = field(default_factory=dict)
 
 
-NO_LIST = frozenset({"list_tasks"})
+NO_LIST = frozenset({"list_tasks", "invalid"})
 NO_ZERO = {"get": {"short": ["hello"]}}
 """Messages of 0.3 cannot tell a history of length 0 from one of any length."""
 WAYS = {
@@ -101,8 +102,8 @@ WAYS = {
     "1.3.0 as 1.0 over gRPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("GRPC", "1.0"), TYPED),
     "1.3.0 as 0.3 over gRPC": Way("a2a-sdk-1.3.0", "client_1_0.py", ("GRPC", "0.3"), TYPED, NO_LIST | {"question"}, NO_ZERO),
     "0.3.26 over gRPC": Way("a2a-sdk-0.3.26", "client_0_3.py", ("GRPC",), dict.fromkeys(TYPED, "AioRpcError"), NO_LIST, NO_ZERO),
-    "JS 1.3.0 as 1.0 over JSON-RPC": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("JSONRPC", "1.0"), prefix_errors("JsonRpc"), frozenset()),
-    "JS 1.3.0 as 1.0 over HTTP+JSON": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("HTTP+JSON", "1.0"), prefix_errors("Rest"), frozenset()),
+    "JS 1.3.0 as 1.0 over JSON-RPC": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("JSONRPC", "1.0"), prefix_errors("JsonRpc"), frozenset({"invalid"})),
+    "JS 1.3.0 as 1.0 over HTTP+JSON": Way("a2a-js-1.3.0", "client_js_1_0.mjs", ("HTTP+JSON", "1.0"), prefix_errors("Rest"), frozenset({"invalid"})),
     "JS 1.3.0 as 0.3 over JSON-RPC": Way(
         "a2a-js-1.3.0",
         "client_js_1_0.mjs",

@@ -201,6 +201,11 @@ async def failure(peer: Peer) -> object:
     return {"state": summarize_task(task)["state"], "told": "hunter2" in str(task)}
 
 
+async def invalid(peer: Peer) -> object:
+    """Get the error of a wrong value."""
+    return await refusal(peer.task("x", skill="nothing"))
+
+
 STEPS = (card, send, answer, contents, stream, stream_answer, get, cancel, subscribe, conversation, push, extended_card, unknown, failure)
 
 
@@ -212,7 +217,7 @@ async def main(url: str, binding: str, version: str) -> None:
             kept = [each for each in fetched.supported_interfaces if each.protocol_version == version]
             del fetched.supported_interfaces[:]
             fetched.supported_interfaces.extend(kept)
-        await take(STEPS if version != "1.0" else (*STEPS, list_tasks), Peer(http, fetched, binding))
+        await take(STEPS if version != "1.0" else (*STEPS, list_tasks, invalid), Peer(http, fetched, binding))
 
 
 asyncio.run(main(*sys.argv[1:]))

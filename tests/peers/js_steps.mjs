@@ -6,6 +6,14 @@ export const HOOK = "https://hooks.example.org/a2a";
 // A part of the SDK as a module of today: in its old form each part has classes of its own, and does not know the errors of the others.
 export const load = (folder, part = "") => import(pathToFileURL(`${folder}/node_modules/@a2a-js/sdk/dist${part}/index.js`));
 export const loadExpress = (folder) => createRequire(`${folder}/`)("express");
+// Serves the SDK's own handlers over gRPC on a free port of this machine, and gives its address.
+export async function serveGrpc(folder, ...services) {
+  const grpc = createRequire(`${folder}/`)("@grpc/grpc-js");
+  const server = new grpc.Server();
+  for (const [definition, handlers] of services) server.addService(definition, handlers);
+  const bind = (done) => server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), done);
+  return new Promise((resolve, reject) => bind((error, port) => (error ? reject(error) : resolve(`127.0.0.1:${port}`))));
+}
 // A state as 0.3 writes it, whatever the SDK has.
 export const state = (name) => String(name).replace("TASK_STATE_", "").replaceAll("_", "-").toLowerCase();
 // A fetch with the credentials of the caller.
@@ -43,9 +51,9 @@ export async function take(steps, peer) {
 // Serves an app on a free port of this machine, and says which one; bound first, so that a reader of the address can connect at once.
 export async function serve(express, fill) {
   const app = express();
-  const server = app.listen(0, "127.0.0.1", () => {
+  const server = app.listen(0, "127.0.0.1", async () => {
     const url = `http://127.0.0.1:${server.address().port}`;
-    fill(url, app);
+    await fill(url, app);
     process.stdout.write(`${url}\n`);
   });
 }

@@ -1,16 +1,17 @@
-// Runs beside @a2a-js/sdk 0.3: an agent made with it, over JSON-RPC at /rpc and over HTTP+JSON below /rest.
+// Runs beside @a2a-js/sdk 0.3: an agent made with it, over JSON-RPC at /rpc, over HTTP+JSON below /rest, and over gRPC.
 //
 //     node server_js_0_3.mjs FOLDER
 //
 // What the agent does, the first word of a message says; README.md has the list.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { load, loadExpress, serve } from "./js_steps.mjs";
+import { load, loadExpress, serve, serveGrpc } from "./js_steps.mjs";
 
 const folder = process.argv[2];
 const express = loadExpress(folder);
 const { A2AError, DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore } = await load(folder, "/server");
 const { agentCardHandler, jsonRpcHandler, restHandler } = await load(folder, "/server/express");
+const { A2AService, grpcService } = await load(folder, "/server/grpc");
 
 const said = (contextId, taskId, text) => ({ kind: "message", messageId: randomUUID(), contextId, taskId, role: "agent", parts: [{ kind: "text", text }] });
 
@@ -57,7 +58,7 @@ class Peer {
   }
 }
 
-await serve(express, (url, app) => {
+await serve(express, async (url, app) => {
   const card = {
     name: "Peer",
     description: "Made with the official SDK.",
@@ -81,6 +82,7 @@ await serve(express, (url, app) => {
   );
   const options = { requestHandler, userBuilder: async () => ({ isAuthenticated: true, userName: "ada" }) };
   app.use("/.well-known/agent-card.json", agentCardHandler({ agentCardProvider: requestHandler }));
+  card.additionalInterfaces.push({ url: await serveGrpc(folder, [A2AService, grpcService(options)]), transport: "GRPC" });
   app.use("/rpc", jsonRpcHandler(options));
   app.use("/rest", restHandler(options));
 });

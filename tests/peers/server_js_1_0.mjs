@@ -1,17 +1,19 @@
-// Runs beside @a2a-js/sdk 1.x: an agent made with it, over JSON-RPC at /rpc and over HTTP+JSON below /rest, in 1.0 and with its layer for 0.3.
+// Runs beside @a2a-js/sdk 1.x: an agent made with it, over JSON-RPC at /rpc, over HTTP+JSON below /rest, and over gRPC, in 1.0 and with its layer for 0.3.
 //
 //     node server_js_1_0.mjs FOLDER
 //
 // What the agent does, the first word of a message says; README.md has the list.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { load, loadExpress, serve } from "./js_steps.mjs";
+import { load, loadExpress, serve, serveGrpc } from "./js_steps.mjs";
 
 const folder = process.argv[2];
 const express = loadExpress(folder);
 const { AgentCard, Role, TaskState } = await load(folder);
 const { AgentEvent, DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore } = await load(folder, "/server");
 const { agentCardHandler, jsonRpcHandler, restHandler } = await load(folder, "/server/express");
+const { A2AService, grpcService } = await load(folder, "/server/grpc");
+const { LegacyA2AService, legacyGrpcService } = await load(folder, "/compat/v0_3/server/grpc");
 const { RequestMalformedError } = await load(folder, "/errors");
 
 const part = (text) => ({ content: { $case: "text", value: text }, metadata: undefined, filename: "", mediaType: "" });
@@ -79,7 +81,7 @@ class Peer {
   }
 }
 
-await serve(express, (url, app) => {
+await serve(express, async (url, app) => {
   const interfaces = ["1.0", "0.3"].flatMap((protocolVersion) => [
     { url: `${url}/rpc`, protocolBinding: "JSONRPC", protocolVersion },
     { url: `${url}/rest`, protocolBinding: "HTTP+JSON", protocolVersion },
@@ -100,6 +102,11 @@ await serve(express, (url, app) => {
   );
   const options = { requestHandler, userBuilder: async () => ({ isAuthenticated: true, userName: "ada" }), legacyCompat: { enabled: true } };
   app.use("/.well-known/agent-card.json", agentCardHandler({ agentCardProvider: requestHandler, legacyCompat: { enabled: true } }));
+  const services = [[A2AService, grpcService(options)], [LegacyA2AService, legacyGrpcService(options)]];
+  const address = await serveGrpc(folder, ...services);
+  card.supportedInterfaces.push(
+    ...["1.0", "0.3"].map((protocolVersion) => ({ url: address, protocolBinding: "GRPC", protocolVersion, tenant: "" })),
+  );
   app.use("/rpc", jsonRpcHandler(options));
   app.use("/rest", restHandler(options));
 });

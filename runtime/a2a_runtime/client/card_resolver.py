@@ -88,9 +88,11 @@ class CardResolver:
     async def _discover(self) -> CachedCard:
         first_error: Exception | None = None
         tried: list[str] = []
+        status: int | None = None
         for url, is_at_root in _list_card_urls(self.url):
             response = await self._fetch(url, {})
-            tried.append(f"{url} (status {response.status})")
+            status = response.status
+            tried.append(f"{url} (status {status})")
             if response.is_success:
                 resolved = await self.verify(self._parse(response))
                 if not is_at_root or _lists_interface(resolved, self.url):
@@ -105,7 +107,7 @@ class CardResolver:
         if first_error is not None:
             raise first_error
         missing = CardNotFoundError(f"No card at {', '.join(tried)}; check the URL, or pass the URL of the card itself")
-        missing.status = response.status
+        missing.status = status
         raise missing
 
     async def _revalidate(self, cached: CachedCard) -> CachedCard:

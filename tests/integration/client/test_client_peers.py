@@ -56,6 +56,8 @@ class Peer:
     """Whether an error of the agent's code is an error of the request: the SDK for JavaScript makes a failed task of it."""
     ended: type[Exception] | None = UnsupportedOperationError
     """The error of a subscription to a task that has ended; the SDK for JavaScript shows the task in 0.3."""
+    null: int | None = None
+    """What becomes of null in data: the SDK 0.3.14 for JavaScript writes 0 over gRPC."""
 
 
 PEERS = {
@@ -74,6 +76,9 @@ PEERS = {
     "JS 1.0 as 0.3 HTTP+JSON": Peer("agent_js_1_0", Pin("v0_3_proto", HTTP_JSON), "v0_3_proto", NotListed, refuses=False),
     "JS 0.3 JSON-RPC": Peer("agent_js_0_3", Pin(transport=JSONRPC), "v0_3", lists_tasks=MethodNotFoundError, refuses=False, ended=None),
     "JS 0.3 HTTP+JSON": Peer("agent_js_0_3", Pin(transport=HTTP_JSON), "v0_3_proto", UnexpectedStatusError, refuses=False, ended=None),
+    "JS 1.0 gRPC": Peer("agent_js_1_0", Pin("v1_0", GRPC), "v1_0", refuses=False),
+    "JS 1.0 as 0.3 gRPC": Peer("agent_js_1_0", Pin("v0_3_proto", GRPC), "v0_3_proto", UnsupportedOperationError, refuses=False),
+    "JS 0.3 gRPC": Peer("agent_js_0_3", Pin(transport=GRPC), "v0_3_proto", UnsupportedOperationError, refuses=False, ended=None, null=0),
 }
 
 
@@ -85,8 +90,9 @@ def peer(request: pytest.FixtureRequest) -> Peer:
 
 
 @pytest.fixture
-async def client(peer: Peer, request: pytest.FixtureRequest) -> AsyncIterator[A2AClient]:
-    """A client of the peer, which finds out by its card how to talk to it."""
+async def client(peer: Peer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[A2AClient]:
+    """A client of the peer, which finds out by its card how to talk to it, on a machine whose hosts need no proxy."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
     async with A2AClient(request.getfixturevalue(peer.agent), timeout=20, options=ClientOptions(pin=peer.pin)) as client:
         yield client
 
@@ -114,14 +120,16 @@ async def test_the_card_selects_the_interface(client: A2AClient, peer: Peer) -> 
     assert (await client._connection.resolve_protocol()).interface.dialect.name == peer.dialect
 
 
-async def test_a_message_is_answered_by_a_task(client: A2AClient) -> None:
+async def test_a_message_is_answered_by_a_task(client: A2AClient, peer: Peer) -> None:
     """Text, bytes and data come back as they were sent (bytes that are no text break the 0.3 SDK over HTTP+JSON)."""
     parts = [Part(text="echo é \u2028"), Part(data={"a": [1, None, {"b": True}]}), Part(raw=b"\0png", media_type="image/png", filename="a.png")]
     task = a_task(await client.send(parts))
     assert task.status.state == TaskState.COMPLETED
     [artifact] = task.artifacts or []
     assert artifact.name == "echo"
-    assert [(part.text, part.data, part.raw) for part in artifact.parts] == [(part.text, part.data, part.raw) for part in parts]
+    assert [part.text for part in artifact.parts] == ["echo é \u2028", None, None]
+    assert [part.data for part in artifact.parts] == [None, {"a": [1, peer.null, {"b": True}]}, None]
+    assert [part.raw for part in artifact.parts] == [None, None, b"\0png"]
 
 
 async def test_a_message_is_answered_by_a_message(client: A2AClient) -> None:
