@@ -100,9 +100,9 @@ def test_an_invalid_call_has_the_json_rpc_error_code(client: httpx.Client, body:
 def test_every_field_error_is_reported(client: httpx.Client) -> None:
     """In both dialects and bindings."""
     wrong = {"message": {"role": "ROLE_USER", "parts": [{"text": "a", "url": "b"}, {"text": 7}]}}
-    violations = extract_error(client.post("/", json={**CALL, "params": wrong}))["data"][0]["fieldViolations"]
+    violations = extract_error(client.post("/", json={**CALL, "params": wrong}))["data"][1]["fieldViolations"]
     assert [each["field"] for each in violations] == ["message.parts[0]", "message.parts[1].text"]
-    assert client.post("/message:send", json=wrong).json()["error"]["details"][0]["fieldViolations"] == violations
+    assert client.post("/message:send", json=wrong).json()["error"]["details"][1]["fieldViolations"] == violations
     old = {"message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": 7}]}}
     fields = [{"field": "message.parts[0].text", "description": "Input should be a valid string"}]
     assert extract_error(client.post("/", json={**CALL, "method": "message/send", "params": old}))["data"] == {"fields": fields}
@@ -181,7 +181,8 @@ def test_an_unknown_http_method_is_refused_in_the_dialect(client: httpx.Client) 
 
 VERSIONED = [
     ("A2A-Version", "1.0", "/message:send", 200),
-    ("OPVS-Version", "0.3", "/message:send", 200),
+    ("OPVS-Version", "1.0", "/message:send", 200),
+    ("OPVS-Version", "0.3", "/message:send", 400),
     ("A2A-Version", "1.0.7", "/message:send", 200),
     ("A2A-Version", "", "/message:send", 200),
     ("A2A-Version", "2.0", "/message:send", 400),

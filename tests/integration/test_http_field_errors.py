@@ -38,7 +38,7 @@ def find_wrong_list_fields(client: httpx.Client, method: str, prefix: str, param
     got = client.get(f"{prefix}/tasks", params=params)
     assert got.status_code == 400
     errors = [called["data"]["fields"], got.json()["data"]["fields"]] if prefix else []
-    errors = errors or [called["data"][0]["fieldViolations"], got.json()["error"]["details"][0]["fieldViolations"]]
+    errors = errors or [called["data"][1]["fieldViolations"], got.json()["error"]["details"][1]["fieldViolations"]]
     over_jsonrpc, over_http = ([each["field"] for each in fields] for fields in errors)
     assert over_jsonrpc == over_http
     return over_jsonrpc
@@ -67,7 +67,7 @@ def test_field_errors_of_several_members_are_reported_together(client: httpx.Cli
     wrong = {"message": {**MESSAGE, "role": "ROLE_ROBOT"}, "configuration": {"historyLength": -1}}
     for response in (client.post("/", json={**CALL, "params": wrong}), client.post("/message:send", json=wrong)):
         error = response.json()["error"]
-        info = error.get("data", error.get("details"))[0]
+        info = error.get("data", error.get("details"))[1]
         assert [each["field"] for each in info["fieldViolations"]] == ["configuration.historyLength", "message.role"]
 
 

@@ -158,11 +158,10 @@ async def test_rates_and_limits_of_the_surface_count_calls() -> None:
 async def test_versions_of_a_service_are_checked() -> None:
     """The service names the version; another one in the metadata is refused."""
     async with serve_agent(build_test_agent()) as client:
-        for package, version, code in (("lf.a2a.v1", "99.0", "UNIMPLEMENTED"), ("lf.a2a.v1", "0.3", "NOT_FOUND"), ("a2a.v1", "1.0", "UNIMPLEMENTED")):
+        for package, version in (("lf.a2a.v1", "99.0"), ("lf.a2a.v1", "0.3"), ("a2a.v1", "1.0")):
             document = {"id": "x"} if package == "lf.a2a.v1" else {"name": "tasks/x"}
             failure = await client.fail("GetTask", document, {"a2a-version": version}, package=package)
-            assert failure.code == code
-            assert code == "NOT_FOUND" or failure.reason == "VERSION_NOT_SUPPORTED"
+            assert (failure.code, failure.reason) == ("UNIMPLEMENTED", "VERSION_NOT_SUPPORTED")
 
 
 @pytest.mark.requirement("1.0", "10b")
@@ -333,7 +332,7 @@ async def test_calls_are_counted_with_the_labels_of_requests() -> None:
             await client.channel.unary_unary("/lf.a2a.v1.A2AService/Nothing")(b"")
         expected = {
             ("SendMessage", "v1_0", "ok"),
-            ("none", "v1_0", "InvalidParamsError"),
+            ("none", "v1_0", "INVALID_PARAMS"),
             ("SendMessage", "v1_0", "disconnected"),
             ("SendStreamingMessage", "v1_0", "disconnected"),
             ("GetTask", "v1_0", "TASK_NOT_FOUND"),
@@ -364,7 +363,7 @@ async def test_the_extended_card_lists_the_port() -> None:
         assert {each["protocolBinding"] for each in card["supportedInterfaces"]} == {"GRPC"}
         assert "secret" in [each["id"] for each in card["skills"]]
         old = await client.call("GetAgentCard", {}, ADA, package="a2a.v1")
-        assert (old["preferredTransport"], old["url"].partition("://")[0]) == ("GRPC", "http")
+        assert (old["preferredTransport"], "://" in old["url"]) == ("GRPC", False)
 
 
 async def _nothing(_ctx: TaskContext) -> None:

@@ -85,5 +85,5 @@ async def test_examples_that_fit_are_in_the_document() -> None:
 async def test_places_are_those_of_the_body(http: httpx.AsyncClient, body: object, places: set[str]) -> None:
     """Errors of plain HTTP have paths in the body."""
     answer = await http.post("/skills/summarize", json=body)
-    (detail,) = answer.json()["error"]["details"]
+    _, detail = answer.json()["error"]["details"]
     assert {each["field"] for each in detail["fieldViolations"]} == places
