@@ -105,8 +105,9 @@ def test_every_field_error_is_reported(client: httpx.Client) -> None:
     assert client.post("/message:send", json=wrong).json()["error"]["details"][1]["fieldViolations"] == violations
     old = {"message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": 7}]}}
     fields = [{"field": "message.parts[0].text", "description": "Input should be a valid string"}]
-    assert extract_error(client.post("/", json={**CALL, "method": "message/send", "params": old}))["data"] == {"fields": fields}
-    assert client.post("/v1/message:send", json=old).json() == {"code": -32602, "message": "Invalid parameters", "data": {"fields": fields}}
+    data = {"reason": "INVALID_PARAMS", "fields": fields}
+    assert extract_error(client.post("/", json={**CALL, "method": "message/send", "params": old}))["data"] == data
+    assert client.post("/v1/message:send", json=old).json() == {"code": -32602, "message": "Invalid parameters", "data": data}
 
 
 POSTS = pytest.mark.parametrize("path", ["", "/message:send", "/message:stream", "/v1/message:send", "/acme/message:send"])
