@@ -12,7 +12,8 @@
      ├─ UnavailableError                      (contract)
      │   ├─ ConcurrencyError                  the task has changed since the writer read it
      │   │   └─ FencedError                   another run of the task has replaced the writer's
-     │   ├─ EventsGoneError                   the event log no longer reaches back to the cursor
+     │   │       └─ LostWritesError           the store does not have the earlier writes of the run
+     │   ├─ EventsGoneError                   the event log no longer has the event at the cursor
      │   └─ StoreUnavailableError             the store cannot be read or written now
      │       ├─ StoreFullError                no capacity for another task
      │       └─ StoreInUseError               another process uses this store
@@ -61,8 +62,12 @@ class FencedError(ConcurrencyError):
     """The writer's run is over: another run has begun, or the task was released or has ended. Stop without an error."""
 
 
+class LostWritesError(FencedError):
+    """The store does not have the earlier writes of this run: it fell back to an earlier state. Stop; the task runs again."""
+
+
 class EventsGoneError(UnavailableError):
-    """The event log no longer holds the events after this cursor; start again with a snapshot of the task."""
+    """The event log no longer has the event at this cursor, or what follows it; start again with a snapshot of the task."""
 
 
 class StoreUnavailableError(UnavailableError):
@@ -121,6 +126,7 @@ __all__ = [
     "EventsGoneError",
     "FencedError",
     "HasErrorData",
+    "LostWritesError",
     "SkillSourceError",
     "StoreFullError",
     "StoreInUseError",

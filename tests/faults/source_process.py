@@ -110,13 +110,13 @@ async def main() -> None:
             started = await runtime.engine.start(scope, NewTask("c-1", build_user_message({} if is_server else "go"), name, "v1_0"), Caller("ada"))
             say("task", started.stored.wire_id)
             if is_server:
-                await wait_begun(Path(file), asyncio.ensure_future(runtime.engine.wait(started.stored.key, 1, SETTLED)))
+                await wait_begun(Path(file), asyncio.ensure_future(runtime.engine.wait(started.stored, 1, SETTLED)))
             await asyncio.Event().wait()
         stored = await runtime.engine.load(scope, name)
         if stored.state is State.INPUT_REQUIRED:
             await runtime.engine.send_message(scope, name, build_user_message("tea", message_id="m-2"))
         if stored.state not in TERMINAL:
-            await runtime.engine.wait(stored.key, stored.last_seq, TERMINAL)
+            await runtime.engine.wait(stored, stored.last_seq, TERMINAL)
         task = (await runtime.engine.load(scope, name)).task.model
         say(task.status.state.name, join_texts(task.status.message))
 

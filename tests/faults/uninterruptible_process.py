@@ -62,7 +62,7 @@ async def main(file: str, name: str) -> None:
             stored = (await engine.start(SCOPE, NewTask("c", build_user_message("go"), "s", "v1_0", wire_id="t-1"))).stored
         except TaskIdInUseError:
             stored = await engine.load(SCOPE, "t-1")
-        last = await engine.wait(stored.key, 1, frozenset({State.WORKING} if name != "sane" else {State.COMPLETED}))
+        last = await engine.wait(stored, 1, frozenset({State.WORKING} if name != "sane" else {State.COMPLETED}))
         sys.stdout.write(f"{last.state.name} {(await engine.load(SCOPE, 't-1')).task.json.decode()}")
 
 

@@ -27,10 +27,10 @@ class UnavailableStore(MemoryStore):
         self._check_available()
         return await super().load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
 
-    async def read_events(self, key: str, after: int, limit: int = 256) -> tuple[LoggedEvent, ...]:
+    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> tuple[LoggedEvent, ...]:
         """Read, or fail."""
         self._check_available()
-        return tuple(await super().read_events(key, after, limit))
+        return tuple(await super().read_events(key, after, limit, mark=mark))
 
     def _check_available(self) -> None:
         if self.is_unavailable:

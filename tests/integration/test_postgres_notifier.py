@@ -205,7 +205,7 @@ async def test_apps_that_share_a_store_notify_each_other(postgres_url: str, stor
     scope = TaskScope(Surface(agent).storage_key, "", "ada")
     async with app_engine(agent, store(postgres_url)) as one, app_engine(agent, store(postgres_url)) as other, asyncio.timeout(TIMEOUT_SECONDS):
         accepted = await one.start(scope, build_new_task())
-        await one.wait(accepted.stored.key, accepted.cursor, frozenset({State.WORKING}))
+        await one.wait(accepted.stored, accepted.cursor, frozenset({State.WORKING}))
         async with aclosing(await other.follow(scope, accepted.stored.wire_id)) as events:
             states = [(await anext(events)).state]
             go_on.set()

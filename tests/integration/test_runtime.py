@@ -67,7 +67,7 @@ async def create_orphan(surface: Surface, url: str) -> StoredTask:
 
 async def wait_ended(one: AgentRuntime, stored: StoredTask) -> StoredTask:
     """Wait until a task has completed."""
-    await one.engine.wait(stored.key, stored.last_seq, frozenset({State.COMPLETED}))
+    await one.engine.wait(stored, stored.last_seq, frozenset({State.COMPLETED}))
     return await one.engine.load(stored.scope, stored.wire_id)
 
 

@@ -178,20 +178,38 @@ class Engine:
     ) -> AsyncGenerator[LoggedEvent, None]:
         if cursor == stored.last_seq and stored.state in TERMINAL:
             return
-        if cursor is not None:
+        if cursor is None:
+            yield stored.to_event()
+            if stored.state in until:
+                return
+            cursor, mark = stored.last_seq, stored.mark
+        else:
+            mark = stored.mark if cursor == stored.last_seq else 0
+        async with aclosing(self.follow_from(stored, cursor, mark, until, with_messages=with_messages)) as events:
+            async for event in events:
+                yield event
+
+    async def follow_from(
+        self, stored: StoredTask, cursor: int, mark: int, until: frozenset[State] = TERMINAL, *, with_messages: bool = False
+    ) -> AsyncGenerator[LoggedEvent, None]:
+        """Follow a task from an event with a mark on.
+
+        Where the log does not have that event, the task comes as a snapshot, then every later event.
+        """
+        while True:
+            following = self.hub.follow(stored.key, cursor, until, mark=mark, with_messages=with_messages)
             try:
-                async with aclosing(self.hub.follow(stored.key, cursor, until, with_messages=with_messages)) as events:
+                async with aclosing(following) as events:
                     async for event in events:
                         yield event
             except EventsGoneError:
                 stored = await self.load(stored.scope, stored.wire_id)
             else:
                 return
-        yield stored.to_event()
-        if stored.state not in until:
-            async with aclosing(self.hub.follow(stored.key, stored.last_seq, until, with_messages=with_messages)) as events:
-                async for event in events:
-                    yield event
+            yield stored.to_event()
+            if stored.state in until or stored.state in TERMINAL:
+                return
+            cursor, mark = stored.last_seq, stored.mark
 
     async def begin(self, scope: TaskScope, new: NewTask, caller: Caller | None = None) -> AcceptedMessage | Message:
         """Run a handler, and create its task if it needs one; otherwise return its message."""
@@ -219,16 +237,21 @@ class Engine:
             self._background.start(self._create(scope, new, launch, created, begun))
             result: CreateResult = await created
         else:
-            result = await self._store.create_task(scope, new)
-            self._launch(skill, new, caller, begun, result)
+            number = self.runner.begin_creation()
+            try:
+                result = await self._store.create_task(scope, new)
+                self._launch(skill, new, caller, begun, result)
+            finally:
+                self.runner.end_creation(number)
         if result.is_new and self._is_closing and deferral is None:
             raise UnavailableError
-        return AcceptedMessage(result.stored, result.stored.last_seq, is_new=result.is_new)
+        return AcceptedMessage(result.stored, result.stored.last_seq, result.stored.mark, is_new=result.is_new)
 
     async def _create(
         self, scope: TaskScope, new: NewTask, launch: Launch, created: asyncio.Future[CreateResult], begun: BegunHandler | None
     ) -> None:
         """Create a task and run its handler. The future is done first, so that the caller follows the task before the handler begins."""
+        number = self.runner.begin_creation()
         try:
             result = await self._store.create_task(scope, new)
             if not created.done():
@@ -242,6 +265,7 @@ class Engine:
             else:
                 created.set_exception(error)
         finally:
+            self.runner.end_creation(number)
             created.cancel()  # a no-op, unless the engine is closed meanwhile
 
     def _launch(self, skill: Skill, new: NewTask, caller: Caller, begun: BegunHandler | None, created: CreateResult) -> None:
@@ -279,7 +303,7 @@ class Engine:
             except (TaskStateError, TaskGenerationMismatchError):
                 if idempotency_key is None or not await is_repeated(self._store, stored, bound, idempotency_key):
                     raise
-                return AcceptedMessage(stored, stored.last_seq, is_new=False)
+                return AcceptedMessage(stored, stored.last_seq, stored.mark, is_new=False)
             accepting = self._accept_in_state(stored, bound, idempotency_key, has_generation=generation is not None)
             # With a generation, a task that has changed is read again, and has another one: that is the error then.
             with suppress(ConcurrencyError, *(() if generation is None else (TaskStateError,))):
@@ -298,19 +322,31 @@ class Engine:
         change = replace(change, idempotency_key=idempotency_key, deferral=deferral)
         result = await self._store.update_task(stored.scope, stored.key, change)
         if not result.is_new:
-            return AcceptedMessage(stored, stored.last_seq, is_new=False)
+            return AcceptedMessage(stored, stored.last_seq, stored.mark, is_new=False)
         self.hub.publish(stored.key, result)
+        accepted = AcceptedMessage(stored, result.last_seq, result.events[-1].mark)
         if is_active:
             self.runner.notify_message(stored.key)
-            return AcceptedMessage(stored, result.last_seq)
+            return accepted
         if deferral is None:
             with suppress(StoreUnavailableError):  # the answer is recorded: the next orphan scan finds the task
                 await self.runner.resume(stored.key)
-        return AcceptedMessage(stored, result.last_seq)
+        return accepted
 
-    async def wait(self, key: str, cursor: int, until: frozenset[State] = SETTLED) -> LoggedEvent:
-        """Wait for the first event after the cursor that brings the task into one of these states, or ends it."""
-        return await self.hub.wait_for(key, cursor, until, is_current=self.runner.last_seq(key) == cursor)
+    async def wait(self, stored: StoredTask, cursor: int, until: frozenset[State] = SETTLED, *, mark: int = 0) -> LoggedEvent:
+        """Wait for the first event after the cursor that brings the task into one of these states, or ends it.
+
+        Where the log does not have the event at the cursor, the present state of the task counts.
+        """
+        while True:
+            try:
+                is_current = self.runner.last_seq(stored.key) == cursor
+                return await self.hub.wait_for(stored.key, cursor, until, mark=mark, is_current=is_current)
+            except EventsGoneError:
+                stored = await self.load(stored.scope, stored.wire_id, 0, include_artifacts=False)
+            if stored.state in until or stored.state in TERMINAL:
+                return stored.to_event()
+            cursor, mark = stored.last_seq, stored.mark
 
     async def wait_settled(self, accepted: AcceptedMessage, history_length: int | None = None, *, cancel_on_disconnect: bool = False) -> StoredTask:
         """Wait until the task of a message has ended or waits for its caller; read it only if the store has not returned it with its end."""
@@ -320,11 +356,9 @@ class Engine:
             try:
                 settled = await self.hub.wait_for_run(stored.key) if is_current else None
                 if settled is None:
-                    await self.hub.wait_for(stored.key, cursor, SETTLED)
+                    await self.wait(stored, cursor, mark=accepted.mark)
                 elif history_length is None and (found := settled[0]) is not None:
                     return found
-            except EventsGoneError:
-                pass  # the task has ended
             except asyncio.CancelledError:
                 if cancel_on_disconnect:
                     await self.cancel_if_active(stored)
@@ -363,15 +397,15 @@ class Engine:
             await self.cancel(stored.scope, stored.wire_id)
 
     async def _cancel_until_terminal(self, stored: StoredTask) -> None:
-        cursor, state = stored.last_seq, stored.state
+        cursor, mark, state = stored.last_seq, stored.mark, stored.state
         while state not in TERMINAL:
             if state in INTERRUPTED and await cancel_suspended(self._store, self.hub, replace(stored, state=state)):
                 return
             if not self.runner.cancel(stored.key):
                 self.hub.notify_others((stored.key,))
                 await self.runner.resume(stored.key)
-            event = await self.wait(stored.key, cursor)
-            cursor, state = event.seq, event.state
+            event = await self.wait(stored, cursor, mark=mark)
+            cursor, mark, state = event.seq, event.mark, event.state
 
     def on_notification(self, keys: Iterable[str]) -> None:
         """Wake the readers of tasks that another process has changed."""

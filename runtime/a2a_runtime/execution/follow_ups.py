@@ -28,10 +28,11 @@ _CONTEXT_MISMATCH = (f"message.{Message.wire_name('context_id')}", "is not the c
 
 
 class AcceptedMessage(Struct, frozen=True, gc=False):
-    """A message that is part of a task: the task as it was found, and the number of the last event that belongs to the message."""
+    """A message that is part of a task: the task as it was found, and number and mark of the last event that belongs to the message."""
 
     stored: StoredTask
     cursor: int
+    mark: int = 0
     is_new: bool = True
 
 

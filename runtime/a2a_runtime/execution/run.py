@@ -31,7 +31,7 @@ from msgspec import Struct
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message, Role
 from a2a_runtime.caller import Caller
-from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.errors import FencedError, StoreUnavailableError
 from a2a_runtime.execution import results
 from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context, TaskContext
@@ -69,6 +69,7 @@ class StopReason(StrEnum):
     CANCEL = "cancel"
     TIMEOUT = "timeout"
     SHUTDOWN = "shutdown"
+    LOST = "lost"
 
 
 class RunPhase(Enum):
@@ -119,6 +120,7 @@ class TaskRun:
     stop_reason: StopReason | None = None
     stop_requested_at = 0.0
     _phase = RunPhase.STARTING
+    _is_abandoned = False
     _job_started: asyncio.Future[None] | None = None
 
     def __init__(
@@ -179,8 +181,20 @@ class TaskRun:
         with suppress(RunStopped, StoreUnavailableError):
             await self.writer.mark_working()
 
+    def lose(self, error: FencedError) -> None:
+        """Stop the handler: the store does not have this run any more, or not all of its writes. The task runs again."""
+        self.writer.lose(error)
+        self.request_stop(StopReason.LOST)
+
     async def abandon(self) -> None:
-        """End the task without its handler, which ignores the stop request; later writes of the handler are refused."""
+        """End the task without its handler, which ignores the stop request; later writes of the handler are refused.
+
+        A run that is ending is waited for: its end is written whole or not at all, and then the task runs again.
+        """
+        if self._phase is RunPhase.ENDING:
+            await asyncio.wait((self.task,))
+            return
+        self._is_abandoned = True
         outcome = self._stop_outcome() or RunOutcome(None)
         fate = "released to another process" if outcome.state is None else "ended without it"
         log.warning(
@@ -192,7 +206,7 @@ class TaskRun:
         )
         self.writer.revoke()
         with suppress(RunStopped):
-            await self._apply_outcome(outcome)
+            await self._write_outcome(outcome)
 
     async def _run(self, refusal: str | None) -> None:
         try:
@@ -201,7 +215,8 @@ class TaskRun:
         except TaskSuspended:
             self.end = "suspended"
             request_log.debug("task suspended: %s, skill %s", self.context.task_id, self.skill.id)
-            await self.writer.apply_pending_cancel()
+            with suppress(StoreUnavailableError):  # a process that looks for orphans ends the task
+                await self.writer.apply_pending_cancel()
         except RunStopped:
             self.end = "replaced"
             log.info("run replaced: task %s, skill %s", self.context.task_id, self.skill.id)
@@ -303,6 +318,10 @@ class TaskRun:
         return RunOutcome(None, failures=failures, delay_seconds=delay)
 
     async def _apply_outcome(self, outcome: RunOutcome) -> None:
+        if not self._is_abandoned:  # else its end is written already, without what the handler has done since
+            await self._write_outcome(outcome)
+
+    async def _write_outcome(self, outcome: RunOutcome) -> None:
         try:
             if outcome.failures:
                 await self.writer.mark_working()

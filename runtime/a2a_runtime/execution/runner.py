@@ -23,16 +23,17 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from math import inf
 from random import shuffle
 from typing import Any
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
-from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.errors import FencedError, LostWritesError, StoreUnavailableError
 from a2a_runtime.execution.background import BackgroundTasks, DelayedCalls
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.loop_watch import LoopWatch
@@ -43,7 +44,7 @@ from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.origin import Origin, current_origin, in_origin
 from a2a_runtime.stores.base import RunQueue
-from a2a_runtime.stores.models import ClaimedRun, RenewedLease
+from a2a_runtime.stores.models import ClaimedRun, RenewedLease, RunProgress
 
 log = logging.getLogger(__name__)
 
@@ -125,8 +126,11 @@ class InProcessRunner:
         self._resuming: set[str] = set()
         self._background = BackgroundTasks(self._clock)
         self._working_delay = DelayedCalls[TaskRun](self._settings.working_delay, lambda run: self._background.start(run.mark_working()))
-        self._claimed_before = frozenset[str]()
-        """Tasks that this process had claimed without running them when it last renewed its lease: their runs may have been about to begin."""
+        self._claimed_since: dict[str, float] = {}
+        """Tasks that this process has claimed and does not run, with the time when it noticed: their runs may be about to begin."""
+        self._creations: dict[int, float] = {}
+        """Creations under way, with their beginnings, oldest first."""
+        self._last_creation = 0
         self._is_renewal_pending = self._is_claiming = False
         self._renewed_at = float("-inf")
         self._is_closing = False
@@ -194,7 +198,14 @@ class InProcessRunner:
 
     def launch(self, skill: Skill, claimed: ClaimedRun, caller: Caller, message: Message, begun: BegunCall | None = None) -> None:
         """Run a task that this process has claimed; ``begun``: its handler is running."""
-        key, run = claimed.stored.key, TaskRun(self._dependencies, skill, claimed, caller, message, begun)
+        key, current = claimed.stored.key, self._running.get(claimed.stored.key)
+        if current is not None and current.writer.stored.epoch > claimed.stored.epoch:
+            log.info("run not begun: run %d of task %s, since a later one is here", claimed.stored.epoch, key)
+            if begun is not None:
+                begun.writer.lose(FencedError("A later run is here"))
+                begun.result.cancel()
+            return
+        run = TaskRun(self._dependencies, skill, claimed, caller, message, begun)
         self._running[key] = run
         if self._dependencies.metrics is not None:
             run.began_at = self._clock.monotonic()
@@ -205,7 +216,9 @@ class InProcessRunner:
     async def resume(self, key: str) -> None:
         """Claim a task if no live process runs it, and run it again."""
         current = self._running.get(key)
-        if self._is_closing or (current is not None and current.writer.is_open):  # a run with a closed writer is only cleaning up
+        if current is not None and current.writer.is_open:  # a run with a closed writer is only cleaning up
+            return
+        if self._is_closing or key in self._resuming:
             return
         self._resuming.add(key)
         try:
@@ -308,13 +321,53 @@ class InProcessRunner:
             self.cancel(key)
         return lease
 
+    def begin_creation(self) -> int:
+        """Note that a task is being created, which the store may report as claimed before its run is here.
+
+        Returns the number of the creation, for ``end_creation``.
+        """
+        self._last_creation += 1
+        self._creations[self._last_creation] = self._clock.monotonic()
+        return self._last_creation
+
+    def end_creation(self, number: int) -> None:
+        """Note that a creation is over, and its run here if there is one."""
+        del self._creations[number]
+
     async def _renew_and_compare(self) -> None:
-        """Renew the lease, and release what was claimed and did not run at the last interval either; a notification must not shorten that time."""
+        """Renew the lease, and compare the claims in the store with the runs here.
+
+        A notification must not shorten the time between two comparisons.
+        """
+        runs = self._running.items() if self._store.is_durable else ()
+        progress = {key: known for key, run in runs if (known := run.writer.progress) is not None}
         lease = await self._renew_lease()
+        self._stop_lost_runs(progress, lease)
+        await self._release_doubtful_claims(lease)
+
+    def _stop_lost_runs(self, progress: Mapping[str, RunProgress], lease: RenewedLease) -> None:
+        """Stop the runs that the store does not have any more, or not all of their writes: it fell back to an earlier state.
+
+        A run that writes notices it itself.
+        """
+        for key, known in progress.items():
+            run, stored = self._running.get(key), lease.claimed.get(key)
+            if run is None or run.writer.progress is None or run.writer.stored.epoch != known.epoch:
+                continue
+            if stored is None or stored.epoch != known.epoch:
+                run.lose(FencedError(f"Run {known.epoch} of the task is not that of this process any more"))
+            elif stored.writes < known.writes:
+                run.lose(LostWritesError(f"The store has {stored.writes} of {known.writes} writes"))
+
+    async def _release_doubtful_claims(self, lease: RenewedLease) -> None:
+        """Release what was claimed and did not run at the last renewal either, unless it may be the task of a creation that is under way."""
         here = self._running.keys() | self._finishing.keys() | self._resuming
-        not_running = frozenset(key for key in lease.claimed if key not in here)
-        await self._store.release_claims(self.process, not_running & self._claimed_before)
-        self._claimed_before = not_running
+        now = self._clock.monotonic()
+        claimed_since = {key: self._claimed_since.get(key, now) for key in lease.claimed if key not in here}
+        oldest_creation = next(iter(self._creations.values()), inf)
+        known = claimed_since.keys() & self._claimed_since.keys()
+        await self._store.release_claims(self.process, [key for key in known if claimed_since[key] < oldest_creation])
+        self._claimed_since = claimed_since
 
     async def _renew_lease_soon(self) -> None:
         """Renew the lease once for many notifications, some of them echoes of this process."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from a2a_contract.base import JsonObject
@@ -17,27 +19,38 @@ from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.extensions import Usage
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Message
-from a2a_runtime.errors import ConcurrencyError, EventsGoneError, FencedError, StoreUnavailableError, TaskStateError
+from a2a_runtime.errors import ConcurrencyError, FencedError, LostWritesError, StoreUnavailableError, TaskStateError
 from a2a_runtime.execution.chunk_queue import ChunkQueue
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.execution.usage import UsageReport, add_usage, read_usage, to_metadata
 from a2a_runtime.lifecycle import INTERRUPTED
 from a2a_runtime.stores.base import TaskStore
-from a2a_runtime.stores.models import ChangeResult, Chunk, ChunkWrite, Deferral, LoggedEvent, ReplayRecord, StoredTask, TaskChange
+from a2a_runtime.stores.models import ChangeResult, Chunk, ChunkWrite, Deferral, ReplayRecord, RunProgress, StoredTask, TaskChange
 from a2a_runtime.streams.hub import EventHub
 
 log = logging.getLogger(__name__)
 
 _INITIAL_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.05, 2.0
-_UNKNOWN_VERSION = 0
 _MAX_TURN_CHUNKS, _MAX_TURN_BYTES = 64, 262_144
 """Chunks, and their bytes, after which a handler that never waits gives way to others; one that yields 20,000 would delay each of them by 0.2 s, one
 that yields 60 of a megabyte too (measured)."""
 
 
+class NumberedWrite(Struct, frozen=True, eq=False, gc=False):
+    """A write of a run as it is sent to the store: the change of the caller, the same with its number and the usage, and that usage."""
+
+    original: TaskChange
+    change: TaskChange
+    usage: Usage | None
+
+
 class TaskWriter:
     """Writer of one run.
+
+    Its writes have numbers, and the store takes each number once, after the one before. So a write whose answer is lost is sent again
+    without harm, one that the database commits late lands once or not at all, and a database that fell back to an earlier state refuses
+    the next write.
 
     It closes exactly once: when the task is suspended, finished or released, or when the store reports another run. From then on every write raises
     ``RunStopped``, also for a handler that ignores a stop request. The lock makes the closing write wait for the write before it, so nothing of the
@@ -47,8 +60,9 @@ class TaskWriter:
     is_open = True
     has_chunks = False
     _is_revoked = False
-    _unconfirmed: TaskChange | None = None
-    """A change that the store may have committed without saying so: it was away, or the handler was canceled meanwhile."""
+    _unconfirmed: NumberedWrite | None = None
+    """A write that the store may have committed without an answer: it was away, or the handler was canceled meanwhile."""
+    _confirmed_writes = 0
     _turn_chunks = _turn_bytes = 0
     """What the handler has written since it gave way."""
     _chunks: ChunkQueue | None = None
@@ -71,6 +85,17 @@ class TaskWriter:
         """Add what the run has consumed to the sum of the task; the next write stores it."""
         total = self._usage or self._stored_usage or read_usage(self.stored.task.model.metadata)
         self._usage = add_usage(total, report)
+
+    @property
+    def progress(self) -> RunProgress | None:
+        """What the store must have of this run; ``None`` while a write decides that itself, and after the last one."""
+        if not self.is_open or self._lock.locked() or self._unconfirmed is not None:
+            return None
+        return RunProgress(self._epoch, self._confirmed_writes)
+
+    def lose(self, error: FencedError) -> None:
+        """Close the writer: the store does not have its run any more, or not all of its writes."""
+        self._close(error)
 
     def revoke(self) -> None:
         """Refuse all writes of the handler from now on, also one that waits for the store; only ``finish`` and ``release`` remain."""
@@ -184,64 +209,91 @@ class TaskWriter:
         async with self._lock:
             if unless_working and self.is_working:
                 return
-            if not self.is_open or (by_handler and self._is_revoked):
-                raise RunStopped
-            if (usage := self._usage) is not None:
-                change = _add_metadata(change, to_metadata(usage))
-            result: ChangeResult | None = None
+            self._check_open(by_handler=by_handler)
+            write = self._number_write(change)
             if self._unconfirmed is None:
-                self._unconfirmed = change
-                try:
-                    result = await self._store.update_task(self.stored.scope, self.stored.key, change)
-                except StoreUnavailableError:
-                    pass
-                except (FencedError, TaskNotFoundError, TaskStateError) as error:
-                    raise self._close(error) from error
-            if result is None:
-                result = await self._retry_commit(change, by_handler=by_handler)
-            self._unconfirmed = None
-            if usage is not None:
-                self._stored_usage, self._usage = usage, None if self._usage is usage else self._usage
-            self.is_working = self.is_working or change.state is not None
-            self.is_open = not (change.release_claim or change.state in TERMINAL)
-            if result.events:
-                self.last_seq = result.last_seq
-                self._dependencies.hub.publish(self.stored.key, result)
+                with suppress(StoreUnavailableError):
+                    await self._send(write)
+                    return
+            await self._send_again(write, by_handler=by_handler)
 
-    async def _retry_commit(self, change: TaskChange, *, by_handler: bool) -> ChangeResult:
-        """Commit with retries and exponential backoff, an end for ever, unless the event log shows that the change was committed.
+    def _check_open(self, *, by_handler: bool) -> None:
+        if not self.is_open or (by_handler and self._is_revoked):
+            raise RunStopped
 
-        One run at a time writes, so events after ``last_seq`` are its own, except messages of clients. They are those of the unconfirmed change. That
-        is another one if the handler goes on after an error, or was stopped in the middle of a write.
+    def _number_write(self, change: TaskChange) -> NumberedWrite:
+        """Give a change the next number of the run. The same change as the unconfirmed one keeps its number: it is that write, sent again."""
+        unconfirmed = self._unconfirmed
+        if unconfirmed is not None and unconfirmed.original == change:
+            return unconfirmed
+        number = self._confirmed_writes + (1 if unconfirmed is None else 2)
+        numbered = replace(change, process=self.stored.process, number=number)
+        if self._usage is not None:
+            numbered = _add_metadata(numbered, to_metadata(self._usage))
+        return NumberedWrite(change, numbered, self._usage)
+
+    async def _send(self, write: NumberedWrite) -> None:
+        """Send a write to the store, and apply and publish it if the store has it, from now or from an earlier attempt."""
+        self._unconfirmed = write
+        try:
+            result = await self._store.update_task(self.stored.scope, self.stored.key, write.change)
+        except (FencedError, TaskNotFoundError, TaskStateError) as error:
+            raise self._close(error) from error
+        self._confirm(write, result)
+
+    def _confirm(self, write: NumberedWrite, result: ChangeResult) -> None:
+        change, self._unconfirmed = write.change, None
+        self._confirmed_writes += 1
+        if write.usage is not None:
+            self._stored_usage = write.usage
+            self._usage = None if self._usage is write.usage else self._usage
+        self.is_working = self.is_working or change.state is not None
+        self.is_open = not (change.release_claim or change.state in TERMINAL)
+        if result.events or not result.is_new:
+            self.last_seq = result.last_seq
+            self._dependencies.hub.publish(self.stored.key, result)
+
+    async def _send_again(self, write: NumberedWrite, *, by_handler: bool) -> None:
+        """Send a write until the store answers, with exponential backoff; an end for ever.
+
+        Whatever became of an attempt, the number lets it land once. Another write that is still unconfirmed comes first: the handler went on after an
+        error, or was stopped in the middle of that write.
         """
-        clock, earlier = self._dependencies.clock, list[LoggedEvent]()
-        delay = _INITIAL_DELAY_SECONDS if self._unconfirmed is change else 0.0
-        deadline = float("inf") if change.state in TERMINAL else clock.monotonic() + self._dependencies.settings.store_retry_timeout
+        clock, state = self._dependencies.clock, write.change.state
+        delay = _INITIAL_DELAY_SECONDS if self._unconfirmed is write else 0.0
+        deadline = float("inf") if state in TERMINAL else clock.monotonic() + self._dependencies.settings.store_retry_timeout
         while True:
             await clock.sleep(delay)
-            if by_handler and self._is_revoked:
-                raise RunStopped
+            self._check_open(by_handler=by_handler)
             try:
-                found = [each for each in await self._store.read_events(self.stored.key, self.last_seq) if not each.is_message]
-                if found:
-                    earlier, self.last_seq = [*earlier, *found], found[-1].seq
-                    if change == self._unconfirmed:
-                        return ChangeResult(_UNKNOWN_VERSION, found[-1].state, self.last_seq, earlier)
-                    if self._unconfirmed is not None and change.chunks == self._unconfirmed.chunks:  # what the run has consumed is new
-                        change = replace(change, chunks=())
-                self._unconfirmed = change
-                result = await self._store.update_task(self.stored.scope, self.stored.key, change)
-                return replace(result, events=(*earlier, *result.events)) if earlier else result
+                earlier = self._unconfirmed
+                if earlier is not None and earlier is not write:
+                    await self._settle(earlier)
+                    self._check_open(by_handler=by_handler)
+                await self._send(write)
             except StoreUnavailableError:
                 if clock.monotonic() >= deadline:
                     raise
-            except (EventsGoneError, FencedError, TaskNotFoundError, TaskStateError) as error:
-                raise self._close(error) from error
+            else:
+                return
             delay = min(max(delay * 2, _INITIAL_DELAY_SECONDS), _MAX_DELAY_SECONDS)
+
+    async def _settle(self, earlier: NumberedWrite) -> None:
+        """Find out whether an unconfirmed write was committed; if not, take its number, so that it cannot be committed late."""
+        nothing = TaskChange(epoch=self._epoch, process=self.stored.process, number=earlier.change.number)
+        try:
+            result = await self._store.update_task(self.stored.scope, self.stored.key, nothing)
+        except (FencedError, TaskNotFoundError, TaskStateError) as error:
+            raise self._close(error) from error
+        was_committed = not result.is_new
+        self._confirm(earlier if was_committed else NumberedWrite(nothing, nothing, None), result)
 
     def _close(self, error: Exception) -> RunStopped:
         self.is_open = False
-        log.info("run stopped: run %d of task %s: %s", self._epoch, self.stored.key, error)
+        if isinstance(error, LostWritesError):
+            log.warning("store fell back: run %d of task %s ends, and the task runs again: %s", self._epoch, self.stored.key, error)
+        else:
+            log.info("run stopped: run %d of task %s: %s", self._epoch, self.stored.key, error)
         return RunStopped()
 
 

@@ -41,7 +41,7 @@ from a2a_contract.v1_0 import (
     TaskStatus,
     TaskStatusUpdateEvent,
 )
-from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
+from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.execution.engine import Engine, to_stream_response
 from a2a_runtime.execution.results import RESULT
 from a2a_runtime.stores.models import LoggedEvent, StoredTask
@@ -161,29 +161,28 @@ def _to_event(response: StreamResponse) -> Event[StreamResponse]:
 
 async def follow_task(engine: Engine, stored: StoredTask, projection: EventProjection) -> AsyncGenerator[Event[StreamResponse], None]:
     """Yield the projected events of a task up to and with its end, however long the store is unavailable."""
-    key, cursor = stored.key, stored.last_seq
-    job_started = engine.runner.job_started(key)
-    events = engine.hub.follow(key, cursor)
+    cursor, mark = stored.last_seq, stored.mark
+    job_started = engine.runner.job_started(stored.key)
+    events = engine.follow_from(stored, cursor, mark)
     pending = asyncio.ensure_future(anext(events, None))
     try:
-        with suppress(EventsGoneError):  # the task has ended, and its log is deleted
-            while True:
-                if job_started is not None and await _wait_for_job(job_started, pending):
-                    job_started = None
-                    for projected in projection.project_start(stored.updated_at):
-                        yield projected
-                try:
-                    event = await pending
-                except StoreUnavailableError:  # the hub has retried up to its timeout; retry again
-                    events = engine.hub.follow(key, cursor)
-                else:
-                    if event is None or event.state in TERMINAL:
-                        break
-                    cursor = event.seq
-                    update = to_stream_response(event).model.status_update  # artifacts are sent with the end
-                    for projected in projection.project_status(update.status, update.metadata) if update is not None else ():
-                        yield projected
-                pending = asyncio.ensure_future(anext(events, None))
+        while True:
+            if job_started is not None and await _wait_for_job(job_started, pending):
+                job_started = None
+                for projected in projection.project_start(stored.updated_at):
+                    yield projected
+            try:
+                event = await pending
+            except StoreUnavailableError:  # the hub has retried up to its timeout; retry again
+                events = engine.follow_from(stored, cursor, mark)
+            else:
+                if event is None or event.state in TERMINAL:
+                    break
+                cursor, mark = event.seq, event.mark
+                update = to_stream_response(event).model.status_update  # artifacts are sent with the end
+                for projected in projection.project_status(update.status, update.metadata) if update is not None else ():
+                    yield projected
+            pending = asyncio.ensure_future(anext(events, None))
     finally:
         pending.cancel()
         await asyncio.gather(pending, return_exceptions=True)

@@ -143,7 +143,7 @@ class MeshService(ServiceBase, AgentService[CallContext]):
 
     async def _wait_returned(self, accepted: AcceptedMessage, limit_seconds: float) -> None:
         """Wait until the task has settled, its handler has returned a job, or the time is over."""
-        settled = asyncio.ensure_future(self._engine.wait(accepted.stored.key, accepted.cursor))
+        settled = asyncio.ensure_future(self._engine.wait(accepted.stored, accepted.cursor, mark=accepted.mark))
         job_started = self._engine.runner.job_started(accepted.stored.key)
         futures: list[asyncio.Future[Any]] = [settled] if job_started is None else [settled, job_started]
         try:

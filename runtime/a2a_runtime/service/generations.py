@@ -110,12 +110,12 @@ class GenerationService(Service):
     async def _wait_for_change(self, scope: TaskScope, wire_id: str, known: int) -> None:
         """Wait until a task has a later generation than the client knows, or has ended, up to the time-out."""
         stored = await self._engine.load(scope, wire_id, 0, include_artifacts=False)
-        generation, state = stored.last_seq, stored.state
+        generation, mark, state = stored.last_seq, stored.mark, stored.state
         with suppress(TimeoutError, EventsGoneError):
             async with asyncio.timeout(self._dependencies.settings.long_poll_timeout):
                 while generation <= known and state not in TERMINAL:
-                    event = await self._engine.hub.wait_for(stored.key, generation, _ANY_STATE)
-                    generation, state = event.seq, event.state
+                    event = await self._engine.hub.wait_for(stored.key, generation, _ANY_STATE, mark=mark)
+                    generation, mark, state = event.seq, event.mark, event.state
 
     async def _show(self, scope: TaskScope, wire_id: str, history_length: int | None, timeline_length: int | None) -> JsonMembers:
         """Load a task, and show it with its generation, its timeline and the spans of its artifacts."""

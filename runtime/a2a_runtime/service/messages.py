@@ -68,7 +68,8 @@ class MessageOperations(ServiceBase):
             yield build_status_event(stored) if is_srs else Event(stored.last_seq, to_stream_response(stored.to_event()))
             if state in SETTLED:
                 return
-            following = self._engine.hub.follow(stored.key, stored.last_seq, SETTLED, with_messages=context.has_generations)
+            with_messages = context.has_generations
+            following = self._engine.follow_from(stored, stored.last_seq, stored.mark, SETTLED, with_messages=with_messages)
             async with aclosing(following) as events:
                 async for event in events:
                     state = event.state

@@ -26,6 +26,10 @@ Rules for every implementation:
 - Every call is scoped, or uses a key, which never leaves the process. A task of another scope does not exist for the caller.
 - One run at a time may write: a change with an ``epoch`` raises ``FencedError`` unless that run is the latest and still under way. A run ends when
   another one is claimed, when it releases the task, and when the task ends.
+- The writes of a run have numbers, from 1. A number that the store has is done: nothing is written again. The next number is written. Any other one
+  raises ``LostWritesError``: the store fell back to an earlier state. So a write that the database commits late lands once or not at all.
+- A process never claims a task that it holds itself: its lease may have run out on a clock, but not in its hands.
+- A suspended task whose cancellation is requested is an orphan. Whoever claims it ends it; no accepted cancellation is forgotten.
 - A creation or a claim whose caller was cancelled, or whose answer was lost, may have been committed, now or a little later. Only the database knows:
   then a task is claimed by a process that does not run it. ``renew_lease`` returns what a process has claimed, so that it finds such tasks, and
   ``release_claims`` makes them orphans. No store keeps a list of doubtful calls.
@@ -164,10 +168,11 @@ class ContextStore(Protocol):
 class EventLog(Protocol):
     """Events of a task, by cursor."""
 
-    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
+    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
         """Read the events after a cursor; an empty result means that there are none yet.
 
-        Raises ``EventsGoneError`` if they were deleted, and ``TaskNotFoundError`` if the task was, so that no reader waits for them.
+        Raises ``EventsGoneError`` if they were deleted, if the log does not reach the cursor, or if the event at the cursor has another mark; and
+        ``TaskNotFoundError`` if the task was deleted. So no reader waits for what does not come.
         """
         ...
 

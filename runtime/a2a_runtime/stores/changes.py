@@ -20,7 +20,7 @@ from a2a_contract.lifecycle import INITIAL, State
 from a2a_contract.v1_0 import Task, TaskPushNotificationConfig
 from a2a_runtime import lifecycle
 from a2a_runtime.caller import TaskScope
-from a2a_runtime.errors import ConcurrencyError, FencedError, TaskStateError, TaskTerminalError
+from a2a_runtime.errors import ConcurrencyError, EventsGoneError, FencedError, LostWritesError, TaskStateError, TaskTerminalError
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import fragments
 from a2a_runtime.stores.models import (
@@ -74,10 +74,11 @@ class NewTaskRows(Struct, frozen=True, gc=False):
         """Encode the task."""
         return fragments.encode_task(self.ids, self.status, (), (self.message,), self.metadata)
 
-    def build_result(self, scope: TaskScope, new: NewTask) -> CreateResult:
+    def build_result(self, scope: TaskScope, new: NewTask, mark: int = 0) -> CreateResult:
         """Build the task from these rows, without reading it back."""
         task = Encoded(Task, self.encode_task)
-        return CreateResult(build_first_version(scope, new, self.key, self.wire_id, task, self.created_millis), is_new=True)
+        stored = build_first_version(scope, new, self.key, self.wire_id, task, self.created_millis)
+        return CreateResult(replace(stored, mark=mark) if mark else stored, is_new=True)
 
 
 def build_first_version(scope: TaskScope, new: NewTask, key: str, wire_id: str, task: Encoded[Task], millis: int) -> StoredTask:
@@ -129,11 +130,20 @@ class ChangeRows(Struct, frozen=True, gc=False):
         return events
 
 
-def number_events(events: EncodedEvents, last_seq: int, previous_state: State) -> list[LoggedEvent]:
+def number_events(events: EncodedEvents, last_seq: int, previous_state: State, mark: int = 0) -> list[LoggedEvent]:
     """Number the events of a change after the last one of the task; none after its end."""
     if previous_state in lifecycle.TERMINAL:
         return []
-    return [LoggedEvent(seq, body, state or previous_state) for seq, (body, state) in enumerate(events, last_seq + 1)]
+    return [LoggedEvent(seq, body, state or previous_state, mark) for seq, (body, state) in enumerate(events, last_seq + 1)]
+
+
+def check_read(after: int, mark: int, last_seq: int, found_mark: int | None) -> None:
+    """Raise ``EventsGoneError`` if the log does not have the event at which a reader is: the database fell back to an earlier state.
+
+    ``mark`` is the mark of that event for the reader, ``found_mark`` its mark in the log.
+    """
+    if after > last_seq or (mark and found_mark and mark != found_mark):
+        raise EventsGoneError
 
 
 def allowed_source_states(change: TaskChange) -> frozenset[State] | None:
@@ -144,12 +154,25 @@ def allowed_source_states(change: TaskChange) -> frozenset[State] | None:
     return allowed if change.expected_states is None else allowed & change.expected_states
 
 
+def find_repeated(head: TaskHead, change: TaskChange) -> ChangeResult | None:
+    """Return the result of a write of a run that was applied before: its answer was lost, and the run sends it again."""
+    if change.number is None or change.epoch != head.epoch or change.number != head.writes:
+        return None
+    return ChangeResult(head.version, head.state, head.last_seq, is_new=False)
+
+
 def check_change(head: TaskHead, change: TaskChange) -> None:
     """Raise the error of the first rule that forbids a change."""
     if change.state is not None and head.state in lifecycle.TERMINAL:
         raise TaskTerminalError(f"The task has ended ({head.state.name}) and cannot become {change.state.name}")
     if change.epoch is not None and (change.epoch != head.epoch or head.process is None):
         raise FencedError(f"Run {change.epoch} of the task is over; the latest is {head.epoch}")
+    if change.process not in {None, head.process}:
+        raise FencedError(f"Run {change.epoch} of the task is not that of this process any more")
+    if change.number is not None and change.number <= head.writes:
+        raise FencedError(f"Write {change.number} of the run comes late, after write {head.writes}")
+    if change.number is not None and change.number > head.writes + 1:
+        raise LostWritesError(f"Write {change.number} of the run follows write {head.writes}: the store does not have what is between them")
     if change.expected_version not in {None, head.version}:
         raise ConcurrencyError(f"The task is at version {head.version}, not {change.expected_version}")
     if change.expected_states is not None and head.state not in change.expected_states:
@@ -286,5 +309,6 @@ class RecentTasks:
             process=None if change.release_claim or lifecycle.is_terminal(result.state) else stored.process,
             status_at=at,
             task=Encoded(Task, task),
+            mark=result.events[-1].mark,
         )
         return replace(result, stored=ended)

@@ -210,12 +210,20 @@ class TaskRow(Protocol):
 
 def to_logged_event(row: TaskRow) -> LoggedEvent:
     """Read the row of an event."""
-    return LoggedEvent(row["seq"], row["body"], State(row["state"]))
+    return LoggedEvent(row["seq"], row["body"], State(row["state"]), row["mark"])
 
 
 def to_task_head(row: TaskRow) -> TaskHead:
     """Read the columns that the rules need."""
-    return TaskHead(State(row["state"]), row["version"], row["epoch"], row["process"], row["status_at"])
+    return TaskHead(
+        state=State(row["state"]),
+        version=row["version"],
+        epoch=row["epoch"],
+        process=row["process"],
+        status_at=row["status_at"],
+        writes=row["writes"],
+        last_seq=row["last_seq"],
+    )
 
 
 def to_stored_task(row: TaskRow, history: Sequence[bytes], chunks: Iterable[ChunkColumns]) -> StoredTask:
@@ -238,4 +246,5 @@ def to_stored_task(row: TaskRow, history: Sequence[bytes], chunks: Iterable[Chun
         status_at=row["status_at"],
         task=Encoded(Task, task),
         hidden_skills=decode_names(row["hidden_skills"]),
+        mark=row["mark"],
     )

@@ -121,6 +121,8 @@ class TaskChange(Struct, frozen=True, gc=False):
     expected_version: int | None = None
     expected_states: frozenset[State] | None = None
     epoch: int | None = None
+    process: str | None = None  # with an epoch: the process of the run
+    number: int | None = None  # with an epoch: the number of this write in its run, from 1
     release_claim: bool = False  # the process releases the task (suspended, handed over)
     deferral: Deferral | None = None  # workers run the task next, if it is active after the change
 
@@ -156,11 +158,15 @@ class LoggedEvent(Struct, frozen=True, gc=False):
 
     The number is the generation of the task, which is that of its last change. Only the last event of a task has a terminal state: an artifact
     written by the same call precedes it, with the state before it.
+
+    The mark is drawn for each write of a store that can fall back to an earlier state. Two events with the same number and different marks show a
+    reader that the log has done so; 0 means that it is not known.
     """
 
     seq: int
     body: bytes
     state: State
+    mark: int = 0
 
     @property
     def is_message(self) -> bool:
@@ -199,8 +205,8 @@ class LateEvents(Sequence[LoggedEvent]):
 class ChangeResult(Struct, frozen=True, gc=False):
     """Outcome of a change: the new version and state of the task, the number of its last event, and the appended events.
 
-    Readers in this process need not load the events. Not ``is_new`` if the change had been applied before under its idempotency key; then nothing was
-    written.
+    Readers in this process need not load the events. Not ``is_new`` if the change had been applied before, under its idempotency key or its number
+    in the run; then nothing was written.
     """
 
     version: int
@@ -229,6 +235,7 @@ class StoredTask(Struct, frozen=True, gc=False):
     status_at: int  # time of its status, in milliseconds
     task: Encoded[Task]
     hidden_skills: Sequence[str] = ()
+    mark: int = 0  # of its last event
 
     @property
     def updated_at(self) -> datetime:
@@ -237,7 +244,7 @@ class StoredTask(Struct, frozen=True, gc=False):
 
     def to_event(self) -> LoggedEvent:
         """Build the event of the whole task, with the number of the last event that is in it."""
-        return LoggedEvent(self.last_seq, b'{"task":%b}' % self.task.json, self.state)
+        return LoggedEvent(self.last_seq, b'{"task":%b}' % self.task.json, self.state, self.mark)
 
 
 class TaskHead(Struct, frozen=True, gc=False):
@@ -248,6 +255,8 @@ class TaskHead(Struct, frozen=True, gc=False):
     epoch: int
     process: str | None
     status_at: int
+    writes: int = 0  # of the latest run
+    last_seq: int = 0
 
 
 class CreateResult(Struct, frozen=True, gc=False):
@@ -286,10 +295,17 @@ class ClaimedRun(Struct, frozen=True, gc=False):
         return self.stored.epoch
 
 
-class RenewedLease(Struct, frozen=True, gc=False):
-    """The claims of a process when its lease was renewed: keys of active tasks."""
+class RunProgress(Struct, frozen=True, gc=False):
+    """How far the store has the latest run of a task: its epoch, and the number of its writes."""
 
-    claimed: Sequence[str]
+    epoch: int
+    writes: int
+
+
+class RenewedLease(Struct, frozen=True, gc=False):
+    """The claims of a process when its lease was renewed: active tasks by their keys, with the progress of their runs."""
+
+    claimed: Mapping[str, RunProgress]
     cancel_requested: Sequence[str]  # those of them that are to be canceled
 
 

@@ -29,12 +29,13 @@ from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
 from a2a_runtime.stores.fragments import TaskRow
-from a2a_runtime.stores.models import Delivery, LoggedEvent, PushFailure, RenewedLease, StoredTask
+from a2a_runtime.stores.models import Delivery, LoggedEvent, PushFailure, RenewedLease, RunProgress, StoredTask
 
 T = TypeVar("T")
 
 _LATE_COMMIT_MILLIS = 60_000
 _CANCELABLE_STATES = [state for state in State if lifecycle.is_cancelable(state)]
+_ACTIVE_STATES = sorted(lifecycle.ACTIVE)
 
 
 class SqlTransaction(Protocol):
@@ -94,12 +95,13 @@ class SqlStore(ABC):
         rows = await self._fetch("get_version", scope=scope.to_text(), wire_id=wire_id)
         return int(rows[0]["version"]) if rows else None
 
-    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
+    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         rows = await self._fetch("read_events", key=key, after=after, limit=limit)
         if not rows:
             raise TaskNotFoundError
         first, last_seq = rows[0]["seq"], rows[0]["last_seq"]
+        changes.check_read(after, mark, last_seq, rows[0]["cursor_mark"])
         if after < last_seq and first != after + 1:
             raise EventsGoneError
         return [] if first is None else [fragments.to_logged_event(row) for row in rows]
@@ -207,7 +209,7 @@ class SqlStore(ABC):
 
     async def correct_totals(self) -> int:
         """Count all tasks, correct the kept totals of lists, and return how many were wrong. Writes go on meanwhile."""
-        return len(await self._execute("correct_totals"))
+        return len(await self._execute("correct_totals", active=_ACTIVE_STATES))
 
     # Runs
 
@@ -222,7 +224,8 @@ class SqlStore(ABC):
         """Renew the lease, and return the claims of this process."""
         await self.register(process)
         claims = await self._fetch("load_claims", process=process)
-        return RenewedLease([str(row["key"]) for row in claims], [str(row["key"]) for row in claims if row["cancel_requested"]])
+        progress = {str(row["key"]): RunProgress(row["epoch"], row["writes"]) for row in claims}
+        return RenewedLease(progress, [str(row["key"]) for row in claims if row["cancel_requested"]])
 
     async def release_claims(self, process: str, keys: Collection[str]) -> None:
         """End claims of this process."""
@@ -353,7 +356,7 @@ class SqlStore(ABC):
 
 async def _delete_tasks(transaction: SqlTransaction, keys: Sequence[object]) -> None:
     """Delete tasks whose rows are locked."""
-    await transaction.fetch("remove_from_totals", keys=keys)
+    await transaction.fetch("remove_from_totals", keys=keys, active=_ACTIVE_STATES)
     await transaction.fetch("delete_tasks", keys=keys)
 
 

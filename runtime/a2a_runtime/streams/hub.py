@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from typing import TypeAlias
 
 from a2a_contract.lifecycle import TERMINAL, State
-from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.errors import EventsGoneError, StoreUnavailableError
 from a2a_runtime.lifecycle import SETTLED
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import EventLog
@@ -38,11 +38,14 @@ class EventBuffer:
 
     There is no queue per reader. A reader holds a cursor and asks for what comes after it; a reader that is too slow for the buffer reads the log.
     So nothing can overflow, and a slow reader delays no other.
+
+    A database that fell back to an earlier state has lost events that are here, and may have others with their numbers. The marks of events show it:
+    then the buffer ``is_over``, and each of its readers gets ``EventsGoneError``.
     """
 
-    __slots__ = ("_events", "_is_idle", "_key", "_log", "_read_lock", "_waiters", "is_stale", "last_seq", "reader_count")
+    __slots__ = ("_events", "_is_idle", "_key", "_log", "_mark", "_read_lock", "_waiters", "is_over", "is_stale", "last_seq", "reader_count")
 
-    def __init__(self, key: str, log: EventLog, *, after: int, max_events: int, is_stale: bool = True) -> None:
+    def __init__(self, key: str, log: EventLog, *, after: int, mark: int = 0, max_events: int, is_stale: bool = True) -> None:
         self._key, self._log = key, log
         self._events: deque[LoggedEvent] = deque(maxlen=max_events)
         self._waiters: list[asyncio.Future[None]] = []
@@ -50,21 +53,31 @@ class EventBuffer:
         self._is_idle = False
         self.is_stale = is_stale
         """Set if the log may have events that are not here."""
+        self.is_over = False
         self.last_seq = after
+        self._mark = mark
         self.reader_count = 0
 
     def append(self, events: Iterable[LoggedEvent]) -> None:
-        """Take committed events; after a gap nothing is taken and the buffer is stale."""
+        """Take committed events; after a gap, or beside another event with the same number, nothing is taken and the buffer is stale."""
         has_news = False
         for event in events:
             if event.seq == self.last_seq + 1:
                 self._events.append(event)
-                self.last_seq = event.seq
+                self.last_seq, self._mark = event.seq, event.mark
                 has_news, self._is_idle = True, False
-            elif event.seq > self.last_seq:
+            elif event.seq > self.last_seq or self._is_other(event):
                 self.is_stale = has_news = True
         if has_news:
             self._wake()
+
+    def _is_other(self, event: LoggedEvent) -> bool:
+        """Return whether an event that has come late is not the one that was here under its number."""
+        place = event.seq - self.last_seq - 1
+        known = self._mark if place == -1 else 0
+        if -len(self._events) <= place:
+            known = self._events[place].mark
+        return known != event.mark
 
     def mark_stale(self) -> None:
         """Make the readers look into the log."""
@@ -101,8 +114,12 @@ class EventBuffer:
                 return
             self.is_stale, has_more = False, True
             try:
-                page = await self._log.read_events(self._key, self.last_seq, PAGE_EVENTS)
+                page = await self._log.read_events(self._key, self.last_seq, PAGE_EVENTS, mark=self._mark)
                 has_more = len(page) == PAGE_EVENTS
+            except EventsGoneError:
+                self.is_over = True
+                self._wake()
+                raise
             finally:
                 self.is_stale |= has_more
             self.append(page)
@@ -134,7 +151,12 @@ class EventHub:
         self.notifier = TeeNotifier(listener, self.notifier)
 
     def publish(self, key: str, result: ChangeResult) -> None:
-        """Hand the events of a change that this process has committed to the readers of its task, here and in other processes."""
+        """Hand the events of a change that this process has committed to the readers of its task, here and in other processes.
+
+        Of a change that was committed before, in an attempt whose answer was lost, the readers find the events in the log.
+        """
+        if not result.is_new:
+            self.on_notification((key,))
         waiter = self._waiters.get(key)
         if waiter is not None and result.state in SETTLED and not waiter.done():
             waiter.set_result((result.stored,))
@@ -162,18 +184,18 @@ class EventHub:
         self.on_notification((*self._buffers, *self._waiters))
 
     async def follow(
-        self, key: str, cursor: int, until: frozenset[State] = TERMINAL, *, with_messages: bool = False
+        self, key: str, cursor: int, until: frozenset[State] = TERMINAL, *, mark: int = 0, with_messages: bool = False
     ) -> AsyncGenerator[LoggedEvent, None]:
         """Yield every event after the cursor, once and in order, up to the one that leaves the task in a state of ``until`` or ends it.
 
-        Messages of the client are left out unless the reader wants them.
+        ``mark`` is that of the event at the cursor. Messages of the client are left out unless the reader wants them.
         An unavailable store delays the reader; after the retry timeout it gets ``StoreUnavailableError``, and can come back with its cursor.
         """
-        buffer = self._acquire_buffer(key, cursor)
+        buffer = self._acquire_buffer(key, cursor, mark)
         try:
             while True:
-                for event in buffer.events_after(cursor) or await self._read_batch(buffer, key, cursor):
-                    cursor = event.seq
+                for event in buffer.events_after(cursor) or await self._read_batch(buffer, key, cursor, mark):
+                    cursor, mark = event.seq, event.mark
                     if not with_messages and event.is_message:
                         continue
                     yield event
@@ -204,31 +226,33 @@ class EventHub:
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
-    async def wait_for(self, key: str, cursor: int, until: frozenset[State], *, is_current: bool = False) -> LoggedEvent:
+    async def wait_for(self, key: str, cursor: int, until: frozenset[State], *, mark: int = 0, is_current: bool = False) -> LoggedEvent:
         """Wait for the first event after the cursor that leaves the task in a state of ``until`` or ends it.
 
         ``is_current`` states that the log has no event after the cursor and that this process writes the next one: then the log is not read.
         """
-        buffer = self._acquire_buffer(key, cursor, is_current=is_current)
+        buffer = self._acquire_buffer(key, cursor, mark, is_current=is_current)
         try:
             if is_current and buffer.last_seq == cursor:
                 await buffer.next_change()
             while True:
-                for event in buffer.events_after(cursor) or await self._read_batch(buffer, key, cursor):
+                for event in buffer.events_after(cursor) or await self._read_batch(buffer, key, cursor, mark):
                     if event.state in until or event.state in TERMINAL:
                         return event
-                    cursor = event.seq
+                    cursor, mark = event.seq, event.mark
         finally:
             self._release_buffer(key, buffer)
 
-    async def _read_batch(self, buffer: EventBuffer, key: str, cursor: int) -> Sequence[LoggedEvent]:
+    async def _read_batch(self, buffer: EventBuffer, key: str, cursor: int, mark: int) -> Sequence[LoggedEvent]:
         """Wait for the next events after a cursor."""
         deadline: float | None = None
         while True:
             try:
+                if buffer.is_over:
+                    raise EventsGoneError
                 batch = buffer.events_after(cursor)
                 if batch is None:
-                    batch = await self._log.read_events(key, cursor, PAGE_EVENTS)
+                    batch = await self._log.read_events(key, cursor, PAGE_EVENTS, mark=mark)
                 if batch:
                     return batch
                 if not buffer.is_stale:
@@ -243,10 +267,11 @@ class EventHub:
                     raise
                 await asyncio.sleep(self._poll_interval_seconds)
 
-    def _acquire_buffer(self, key: str, cursor: int, *, is_current: bool = False) -> EventBuffer:
+    def _acquire_buffer(self, key: str, cursor: int, mark: int, *, is_current: bool = False) -> EventBuffer:
         buffer = self._buffers.get(key)
-        if buffer is None:
-            buffer = self._buffers[key] = EventBuffer(key, self._log, after=cursor, max_events=self._buffer_events, is_stale=not is_current)
+        if buffer is None or buffer.is_over:
+            buffer = EventBuffer(key, self._log, after=cursor, mark=mark, max_events=self._buffer_events, is_stale=not is_current)
+            self._buffers[key] = buffer
         buffer.reader_count += 1
         if self._timer is None:
             self._start_timer()
@@ -254,7 +279,7 @@ class EventHub:
 
     def _release_buffer(self, key: str, buffer: EventBuffer) -> None:
         buffer.reader_count -= 1
-        if not buffer.reader_count:
+        if not buffer.reader_count and self._buffers.get(key) is buffer:
             del self._buffers[key]
 
     def _start_timer(self) -> None:

@@ -84,19 +84,19 @@ class InProcessAgent:
 
     async def wait_settled(self, stored: StoredTask, cursor: int = 1) -> Task:
         """Wait until a task has ended or asks for something."""
-        await self.engine.wait(stored.key, cursor, SETTLED)
+        await self.engine.wait(stored, cursor, SETTLED)
         return (await self.engine.load(self.scope, stored.wire_id)).task.model
 
     async def wait_terminal(self, stored: StoredTask) -> Task:
         """Wait until a task has ended, also one of an earlier process."""
         current = await self.engine.load(self.scope, stored.wire_id)
         if current.state not in TERMINAL:
-            await self.engine.wait(current.key, current.last_seq, TERMINAL)
+            await self.engine.wait(current, current.last_seq, TERMINAL)
         return (await self.engine.load(self.scope, stored.wire_id)).task.model
 
     async def wait_for_state(self, stored: StoredTask, *states: State) -> LoggedEvent:
         """Wait until a task is in one of these states, or has ended."""
-        return await self.engine.wait(stored.key, 1, frozenset(states) | TERMINAL)
+        return await self.engine.wait(stored, 1, frozenset(states) | TERMINAL)
 
     async def collect_events(self, task: Task | StoredTask, cursor: int = 0) -> list[LoggedEvent]:
         """Collect the events of a task, after a cursor and up to its end."""

@@ -182,10 +182,10 @@ class AwayStore(SqliteStore):
             self._check()
         return result
 
-    async def read_events(self, key: str, after: int, limit: int = 1000) -> Sequence[LoggedEvent]:
+    async def read_events(self, key: str, after: int, limit: int = 1000, *, mark: int = 0) -> Sequence[LoggedEvent]:
         """Read events, or be away."""
         self._check()
-        return await super().read_events(key, after, limit)
+        return await super().read_events(key, after, limit, mark=mark)
 
     def leave(self, attempts: int) -> asyncio.Event:
         """Go away with the next commit; return the event of that moment."""

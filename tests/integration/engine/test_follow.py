@@ -72,7 +72,7 @@ async def test_readers_join_while_a_handler_streams(run: RunAgent) -> None:
         for number in range(30):
             readers.append(asyncio.create_task(read((None, 0, 1)[number % 3], leaves_after=(10_000, 5)[number % 2])))
             await asyncio.sleep(0.003)
-        last = (await one.engine.wait(stored.key, 1, frozenset({State.COMPLETED}))).seq
+        last = (await one.engine.wait(stored, 1, frozenset({State.COMPLETED}))).seq
         for reader in readers:
             seen = await reader
             assert seen == list(range(seen[0], last + 1))

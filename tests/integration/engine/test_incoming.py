@@ -157,7 +157,7 @@ async def test_a_timeout_while_waiting_loses_no_message(store: Store) -> None:
 
     async with run_agent(Skill("impatient", impatient, accepts_messages=True), store=store) as one, asyncio.timeout(30):
         stored = await one.start("hi")
-        await one.engine.wait(stored.key, 2, frozenset((State.WORKING,)))
+        await one.engine.wait(stored, 2, frozenset((State.WORKING,)))
         await one.send_to_task(stored, "one")
         assert artifact_texts(await one.wait_terminal(stored)) == {"result": ["one after 1"]}
 

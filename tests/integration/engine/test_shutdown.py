@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from a2a_contract.errors import UnavailableError
-from a2a_contract.lifecycle import State
+from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import Engine, EngineOptions
@@ -110,7 +110,7 @@ async def test_a_task_that_must_not_run_twice_fails_when_its_process_is_gone() -
         clock.advance(FAST_SETTINGS.orphan_scan_interval + 1)
         ends = {}
         for key in (begun, fresh):
-            event = await one.engine.wait(key, 1)
+            event = await one.engine.hub.wait_for(key, 1, TERMINAL)
             ends[key] = (event.state, NOT_RESTARTABLE.encode() in event.body)
         assert ends == {begun: (State.FAILED, True), fresh: (State.COMPLETED, False)}
 
@@ -128,10 +128,10 @@ async def test_a_task_fails_after_too_many_crashes(tmp_path: Path) -> None:
 
     async with restarted() as one, asyncio.timeout(30):
         given = await one.send_to_task(await one.send("hi"), "ok")
-        cursor = (await one.engine.wait(given.stored.key, given.cursor, frozenset({State.WORKING}))).seq
+        cursor = (await one.engine.wait(given.stored, given.cursor, frozenset({State.WORKING}))).seq
     for _ in range(3):
         async with restarted() as one, asyncio.timeout(30):
-            cursor = (await one.engine.wait(given.stored.key, cursor, frozenset({State.WORKING}))).seq
+            cursor = (await one.engine.wait(given.stored, cursor, frozenset({State.WORKING}))).seq
     store = SqliteStore(tmp_path / "tasks.db")
     await store.open()
     for number in range(3):

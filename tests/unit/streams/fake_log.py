@@ -27,7 +27,7 @@ class FakeEventLog:
         self.events += new
         return new
 
-    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
+    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         assert key == KEY
         self.read_count += 1

@@ -144,10 +144,10 @@ async def test_a_deleted_log_is_an_error(error: type[Exception]) -> None:
     """The error of the log reaches a reader whose task is deleted, or whose events are."""
 
     class DeletedLog(FakeEventLog):
-        async def read_events(self, key: str, after: int, limit: int = 256) -> list[LoggedEvent]:
+        async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> list[LoggedEvent]:
             if self.read_count > 2:
                 raise error
-            return list(await super().read_events(key, after, limit))
+            return list(await super().read_events(key, after, limit, mark=mark))
 
     hub = EventHub(DeletedLog(), poll_interval_seconds=0.01)
     async with asyncio.timeout(30):

@@ -65,6 +65,7 @@ class MemoryTask(Struct, eq=False, gc=False):
     position: int = 0
     cancel_requested: bool = False
     crashes: int = 0
+    writes: int = 0  # of the latest run
     first_seq: int = 1  # number of the first event that is kept
     hidden_skills: Sequence[str] = ()
     limit_key: str = ""  # whose it is for the limits of the store
@@ -302,7 +303,7 @@ class TaskIndex:
         index.by_state[task.state].mark_stale()
         task.state = state
         self._append(index, task, at)
-        if state in lifecycle.ACTIVE:
+        if state in lifecycle.ACTIVE or (task.cancel_requested and state not in lifecycle.TERMINAL):
             self.active[task.key] = task
         else:
             self.active.pop(task.key, None)

@@ -15,7 +15,7 @@ from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.memory.index import MemoryTask
 from a2a_runtime.stores.memory.state import Conversation, PushQueue, message_time
 from a2a_runtime.stores.memory.tasks import MemoryTasks
-from a2a_runtime.stores.models import ClaimedRun, Delivery, PushFailure, RenewedLease, StoredTask
+from a2a_runtime.stores.models import ClaimedRun, Delivery, PushFailure, RenewedLease, RunProgress, StoredTask
 
 _MAX_CHECKED_CONVERSATIONS = 1_000
 """Conversations that one call checks for expired messages: two milliseconds."""
@@ -146,7 +146,8 @@ class MemoryStore(MemoryTasks):
         """Renew the lease, and return the claims of this process."""
         await self.register(process)
         claimed = [task for task in self._index.active.values() if task.process == process]
-        return RenewedLease([task.key for task in claimed], [task.key for task in claimed if task.cancel_requested])
+        progress = {task.key: RunProgress(task.epoch, task.writes) for task in claimed}
+        return RenewedLease(progress, [task.key for task in claimed if task.cancel_requested])
 
     async def release_claims(self, process: str, keys: Collection[str]) -> None:
         """End claims of this process."""
@@ -172,6 +173,7 @@ class MemoryStore(MemoryTasks):
         task.crashes += task.process is not None and self._suspects.get(task.process, key) == key
         task.process = process
         task.epoch += 1
+        task.writes = 0
         return ClaimedRun(task.to_stored_task(), tuple(self._records.get(key, {}).values()), task.crashes)
 
     async def find_orphans(self, limit: int = 64, surfaces: Collection[str] | None = None) -> Sequence[str]:
@@ -185,6 +187,7 @@ class MemoryStore(MemoryTasks):
         if not lifecycle.is_cancelable(task.state):
             raise TaskNotCancelableError(details={"task_id": wire_id})
         task.cancel_requested = True
+        self._index.active[task.key] = task
         return task.to_stored_task()
 
     def _is_claimed(self, task: MemoryTask) -> bool:

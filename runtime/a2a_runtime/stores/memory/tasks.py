@@ -113,7 +113,10 @@ class MemoryTasks(MemoryBase):
             raise TaskNotFoundError
         if change.idempotency_key is not None and self._find_idempotent_task(scope, change.idempotency_key) is not None:
             return ChangeResult(task.version, task.state, task.last_seq, is_new=False)
-        changes.check_change(TaskHead(task.state, task.version, task.epoch, task.process, task.status_at), change)
+        head = TaskHead(task.state, task.version, task.epoch, task.process, task.status_at, task.writes, task.last_seq)
+        if (repeated := changes.find_repeated(head, change)) is not None:
+            return repeated
+        changes.check_change(head, change)
         if change.messages and change.epoch is None:
             self._index.holdings.check_message(task.limit_key)
         at = self._index.now_millis()
@@ -129,6 +132,8 @@ class MemoryTasks(MemoryBase):
         self._write_content(planned)
         task.version += 1
         task.last_seq += planned.event_count
+        if change.number is not None:
+            task.writes = change.number
         if change.release_claim:
             task.process = None
         if change.state is not None:
@@ -231,11 +236,12 @@ class MemoryTasks(MemoryBase):
             self._delete(task)
         return task is not None
 
-    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
-        """Read the events after a cursor."""
+    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
+        """Read the events after a cursor. Memory never falls back to an earlier state, so its events have no marks."""
         task = self._index.tasks.get(key)
         if task is None or self._is_over(task):
             raise TaskNotFoundError
+        changes.check_read(after, mark, task.last_seq, None)
         events = task.encode_log() if task.has_plain_log else task.read_content().events
         kept_after = task.last_seq if events is None else task.first_seq - 1
         if after < kept_after:

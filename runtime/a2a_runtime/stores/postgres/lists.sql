@@ -88,9 +88,11 @@ WHERE
     AND skill <> ALL (:hidden::text[])
 
 -- name: remove_from_totals
--- Before these tasks are deleted; their rows are locked.
+-- Before these tasks are deleted; their rows are locked. By state: a suspended task whose cancellation is requested is active, and is kept in the total
+-- of its state.
 INSERT INTO a2a_task_deltas (scope, state, number)
-SELECT scope, state, -count(*) FROM a2a_tasks WHERE key = ANY (:keys::uuid[]) AND is_latest AND NOT is_active GROUP BY scope, state
+SELECT scope, state, -count(*) FROM a2a_tasks
+WHERE key = ANY (:keys::uuid[]) AND is_latest AND state <> ALL (:active::text[]) GROUP BY scope, state
 
 -- name: fold_deltas
 -- Only under the lock of the cleanup.
@@ -116,7 +118,7 @@ DELETE FROM a2a_task_totals WHERE scope = :scope AND NOT EXISTS (SELECT FROM a2a
 -- One row for each total that was wrong. One statement, so one snapshot; a change that is committed later brings its own difference.
 INSERT INTO a2a_task_deltas (scope, state, number)
 SELECT scope, state, sum(number) FROM (
-    SELECT scope, state, count(*) AS number FROM a2a_tasks WHERE is_latest AND NOT is_active GROUP BY scope, state
+    SELECT scope, state, count(*) AS number FROM a2a_tasks WHERE is_latest AND state <> ALL (:active::text[]) GROUP BY scope, state
     UNION ALL SELECT scope, state, -number FROM a2a_task_totals
     UNION ALL SELECT scope, state, -number FROM a2a_task_deltas
 ) AS found

@@ -50,7 +50,7 @@ WITH first AS (
     UPDATE a2a_outbox o SET attempts = attempts + 1, due_at = :until FROM first WHERE o.id = first.id
     RETURNING o.id, o.task, o.config_id, o.seq, o.attempts
 )
-SELECT taken.id, taken.attempts, taken.task AS key, config.body AS config, config.dialect, event.seq, event.state, event.body
+SELECT taken.id, taken.attempts, taken.task AS key, config.body AS config, config.dialect, event.seq, event.state, event.body, event.mark
 FROM taken
     JOIN a2a_push_configs config ON config.task = taken.task AND config.config_id = taken.config_id
     JOIN a2a_events event ON event.task = taken.task AND event.seq = taken.seq

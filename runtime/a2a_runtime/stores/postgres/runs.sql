@@ -11,7 +11,7 @@ UPDATE a2a_processes SET suspect = :key::uuid WHERE process = :process
 SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS millis
 
 -- name: load_claims
-SELECT key, cancel_requested FROM a2a_tasks WHERE process = :process AND is_active ORDER BY key
+SELECT key, cancel_requested, epoch, writes FROM a2a_tasks WHERE process = :process AND is_active ORDER BY key
 
 -- name: release_claims
 UPDATE a2a_tasks SET process = NULL WHERE key = ANY (:keys::uuid[]) AND process = :process AND is_active
@@ -32,7 +32,7 @@ WITH seen AS (
     WHERE t.key = $1 AND t.is_active AND t.process IS DISTINCT FROM $2 AND (p.lease_until IS NULL OR p.lease_until <= $3)
     FOR UPDATE OF t SKIP LOCKED
 ), claimed AS (
-    UPDATE a2a_tasks t SET epoch = t.epoch + 1, process = $2, crashes = t.crashes + has_crashed::integer
+    UPDATE a2a_tasks t SET epoch = t.epoch + 1, process = $2, writes = 0, crashes = t.crashes + has_crashed::integer
     FROM seen WHERE t.key = seen.key AND t.is_active AND t.epoch = seen.epoch AND t.process IS NOT DISTINCT FROM seen.process
     RETURNING t.key, t.scope, t.wire_id, t.crashes
 )
@@ -50,6 +50,7 @@ WHERE t.is_active AND t.queue IS NULL AND (p.lease_until IS NULL OR p.lease_unti
 ORDER BY t.key LIMIT :limit
 
 -- name: request_cancel
-UPDATE a2a_tasks SET cancel_requested = true
+-- A suspended task becomes an orphan, which the next process that looks for one ends.
+UPDATE a2a_tasks SET cancel_requested = true, is_active = true
 WHERE wire_id = :wire_id AND scope IS NOT DISTINCT FROM :scope AND is_latest AND state = ANY (:states::text[])
 RETURNING key

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -26,12 +27,19 @@ Arguments = tuple[object, ...]
 """Arguments of a statement, in the order of their numbers."""
 
 _FIRST_PAGE = pagination.TaskPosition(1 << 62, str(UUID(int=(1 << 128) - 1)))  # after all keys
-_PLAIN_INSERT, _PLAIN_UPDATE = 18, 18
+_PLAIN_INSERT, _PLAIN_UPDATE = 19, 21
 """Numbers of the arguments of the statements for what is plain."""
 _MAX_ATTEMPTS = 16  # of a write that no rule forbids, but that did not see all rows when it began
 
 
-def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusable_since: int | None) -> Arguments:
+class WriteStamp(NamedTuple):
+    """Time and mark of a write."""
+
+    at: int
+    mark: int
+
+
+def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, mark: int, reusable_since: int | None) -> Arguments:
     """Arrange the arguments of the statement ``create_task``, those of ``create_plain_task`` first.
 
     An older task that ended before ``reusable_since`` releases the wire id.
@@ -53,6 +61,7 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusa
         fragments.encode_task_event(rows.encode_task()),
         fragments.encode_names(new.hidden_skills),
         *((None,) * 4 if record is None else (record.kind, record.key, record.fingerprint, record.body)),
+        mark,
         reusable_since,
         *_to_idempotency_arguments(new.idempotency_key),
         *((None, None) if push is None else (push.id, push.to_json())),
@@ -60,7 +69,9 @@ def to_insert_arguments(scope: TaskScope, new: NewTask, rows: NewTaskRows, reusa
     )
 
 
-def to_update_arguments(key: str, scope: str, rows: ChangeRows, events: changes.EncodedEvents, *, at: int, metadata: bytes | None) -> Arguments:
+def to_update_arguments(
+    key: str, scope: str, rows: ChangeRows, events: changes.EncodedEvents, stamp: WriteStamp, metadata: bytes | None
+) -> Arguments:
     """Arrange the arguments of the statement ``update_task``, those of ``update_plain_task`` first."""
     change = rows.change
     states = changes.allowed_source_states(change)
@@ -70,7 +81,7 @@ def to_update_arguments(key: str, scope: str, rows: ChangeRows, events: changes.
         scope,
         state,
         rows.status,
-        at,
+        stamp.at,
         None if states is None else _join_states(states),
         change.expected_version,
         change.epoch,
@@ -80,6 +91,9 @@ def to_update_arguments(key: str, scope: str, rows: ChangeRows, events: changes.
         metadata,
         *_to_columns(4, [(row.chunk.artifact_id, row.replaces, row.chunk.facts, row.chunk.parts) for row in rows.chunks]),
         *_to_columns(2, events),
+        change.process,
+        change.number,
+        stamp.mark,
         rows.messages or None,
         *_to_columns(4, [(record.kind, record.key, record.fingerprint, record.body) for record in change.records]),
         *_to_idempotency_arguments(change.idempotency_key),
@@ -109,13 +123,14 @@ class PostgresTasks(PostgresBase):
         reusable_since = None if new.wire_id is None else self._options.cutoff_millis(self._options.wire_id_reuse_seconds)
         for _ in range(_MAX_ATTEMPTS):
             rows = changes.build_new_rows(new, self._ids.new(), self._ids, self._clock.millis())
+            mark = self._ids.new_mark()
             try:
-                row = await self._insert(scope, new, to_insert_arguments(scope, new, rows, reusable_since))
+                row = await self._insert(scope, new, to_insert_arguments(scope, new, rows, mark, reusable_since))
             except asyncpg.UniqueViolationError as error:
                 raise TaskIdInUseError(details={"task_id": rows.wire_id}) from error
             if row["tasks"]:
                 self._cache_names(rows.key, TaskNames(scope.to_text(), rows.ids, has_webhooks=new.push_config is not None))
-                created = rows.build_result(scope, new)
+                created = rows.build_result(scope, new, mark)
                 self._recent_tasks.add(created.stored, rows)
                 return created
             known = None if new.idempotency_key is None else await self._find_idempotent_task(scope, new.idempotency_key)
@@ -157,28 +172,32 @@ class PostgresTasks(PostgresBase):
         push configuration was added at the same time. Then it is sent again.
         """
         names = await self._get_names(scope, key)
-        at = self._clock.millis()
+        stamp = WriteStamp(self._clock.millis(), self._ids.new_mark())
         for _ in range(_MAX_ATTEMPTS):
-            planned = changes.build_change_rows(change, names.ids, at)
+            planned = changes.build_change_rows(change, names.ids, stamp.at)
             events = planned.encode_events()
-            row = await self._send_change(key, names, planned, events, at)
+            row = await self._send_change(key, names, planned, events, stamp)
             if row is not None:
                 before, last_seq = State(row["state_before"]), row["last_seq"]
-                numbered = [] if row["had_ended"] else changes.number_events(events, last_seq - len(events), before)
-                return self._recent_tasks.attach_task(key, ChangeResult(row["version"], State(row["state"]), last_seq, numbered), planned, at)
+                numbered = [] if row["had_ended"] else changes.number_events(events, last_seq - len(events), before, stamp.mark)
+                return self._recent_tasks.attach_task(key, ChangeResult(row["version"], State(row["state"]), last_seq, numbered), planned, stamp.at)
             if change.idempotency_key is not None and (known := await self._find_idempotent_task(scope, change.idempotency_key)) is not None:
                 return ChangeResult(known["version"], State(known["state"]), known["last_seq"], is_new=False)
             head = await self._load_head(scope, key)
+            if (repeated := changes.find_repeated(head, change)) is not None:
+                return repeated
             changes.check_change(head, change)
-            at = max(self._clock.millis(), head.status_at)
+            stamp = stamp._replace(at=max(self._clock.millis(), head.status_at))
         raise ConcurrencyError(f"The task was changed {_MAX_ATTEMPTS} times by other requests at the same time; try again")
 
-    async def _send_change(self, key: str, names: TaskNames, planned: ChangeRows, events: changes.EncodedEvents, at: int) -> asyncpg.Record | None:
+    async def _send_change(
+        self, key: str, names: TaskNames, planned: ChangeRows, events: changes.EncodedEvents, stamp: WriteStamp
+    ) -> asyncpg.Record | None:
         """Send a change; ``None`` if it was not applied."""
         change = planned.change
         try:
             if not change.metadata:
-                values = to_update_arguments(key, names.scope, planned, events, at=at, metadata=None)
+                values = to_update_arguments(key, names.scope, planned, events, stamp, None)
                 if change.deferral is not None:  # seldom enough for a round trip of its own
                     return _row_if_changed(await self._pool.fetchrow(SQL["update_deferred_task"], *values))
                 if not (change.messages or change.records or change.idempotency_key or names.has_webhooks):
@@ -191,7 +210,8 @@ class PostgresTasks(PostgresBase):
                 before = await connection.fetchval(SQL["lock_metadata"], key, names.scope)
                 if before is None:
                     return None
-                values = to_update_arguments(key, names.scope, planned, events, at=at, metadata=fragments.merge_object(before, change.metadata))
+                metadata = fragments.merge_object(before, change.metadata)
+                values = to_update_arguments(key, names.scope, planned, events, stamp, metadata)
                 return _row_if_changed(await connection.fetchrow(SQL["update_task" if change.deferral is None else "update_deferred_task"], *values))
         except asyncpg.UniqueViolationError:
             return None  # a concurrent change has inserted the same idempotency key, or the job of the task
@@ -236,9 +256,9 @@ class PostgresTasks(PostgresBase):
         total: int = counted["total"]
         return total
 
-    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
+    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
-        return await super().read_events(str(parse_key(key)), after, limit)
+        return await super().read_events(str(parse_key(key)), after, limit, mark=mark)
 
 
 def _row_if_changed(row: asyncpg.Record | None) -> asyncpg.Record | None:

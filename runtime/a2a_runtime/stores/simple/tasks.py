@@ -214,12 +214,12 @@ class SimpleTasks(MemoryStore):
         if progress is not None and progress.version == planned.task.version + 1:
             self._apply_change(planned)
 
-    async def read_events(self, key: str, after: int, limit: int = 256) -> Sequence[LoggedEvent]:
+    async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         if key in self._doubtful:
             async with self._lock(key):
                 await self._settle(key)
-        return await super().read_events(key, after, limit)
+        return await super().read_events(key, after, limit, mark=mark)
 
     async def load_task(
         self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True

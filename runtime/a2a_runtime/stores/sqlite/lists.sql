@@ -58,9 +58,10 @@ WHERE
 INSERT INTO task_totals (scope, state, number) VALUES (?, ?, ?) ON CONFLICT (scope, state) DO UPDATE SET number = number + excluded.number;
 
 -- name: remove_from_totals
--- Before these tasks are deleted.
+-- Before these tasks are deleted. By state: a suspended task whose cancellation is requested is active, and is kept in the total of its state.
 INSERT INTO task_totals (scope, state, number)
-SELECT scope, state, -count(*) FROM tasks WHERE key IN (SELECT value FROM json_each(:keys)) AND retired = 0 AND active = 0 GROUP BY scope, state
+SELECT scope, state, -count(*) FROM tasks WHERE key IN (SELECT value FROM json_each(:keys)) AND retired = 0 AND state NOT IN (SELECT value FROM json_each(:active))
+GROUP BY scope, state
 ON CONFLICT (scope, state) DO UPDATE SET number = number + excluded.number;
 
 -- name: delete_empty_totals
@@ -74,7 +75,8 @@ DELETE FROM task_totals WHERE scope = :scope AND NOT EXISTS (SELECT 1 FROM tasks
 -- One row for each total that was wrong.
 INSERT INTO task_totals (scope, state, number)
 SELECT scope, state, sum(number) FROM (
-    SELECT scope, state, count(*) AS number FROM tasks WHERE retired = 0 AND active = 0 GROUP BY scope, state
+    SELECT scope, state, count(*) AS number FROM tasks
+    WHERE retired = 0 AND state NOT IN (SELECT value FROM json_each(:active)) GROUP BY scope, state
     UNION ALL
     SELECT scope, state, -number FROM task_totals
 )

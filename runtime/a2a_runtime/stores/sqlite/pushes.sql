@@ -58,7 +58,8 @@ RETURNING
     (SELECT body FROM push_configs AS config WHERE config.task_key = outbox.task_key AND config.config_id = outbox.config_id) AS config,
     (SELECT dialect FROM push_configs AS config WHERE config.task_key = outbox.task_key AND config.config_id = outbox.config_id) AS dialect,
     (SELECT state FROM events WHERE events.task_key = outbox.task_key AND events.seq = outbox.seq) AS state,
-    (SELECT body FROM events WHERE events.task_key = outbox.task_key AND events.seq = outbox.seq) AS body;
+    (SELECT body FROM events WHERE events.task_key = outbox.task_key AND events.seq = outbox.seq) AS body,
+    (SELECT mark FROM events WHERE events.task_key = outbox.task_key AND events.seq = outbox.seq) AS mark;
 
 -- name: mark_delivered
 -- Only the last claimer may do so.

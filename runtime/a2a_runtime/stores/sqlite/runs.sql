@@ -20,7 +20,7 @@ DELETE FROM processes
 WHERE expires_at <= :now AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.active = 1 AND tasks.process = processes.process);
 
 -- name: load_claims
-SELECT key, cancel_requested FROM tasks WHERE active = 1 AND process = :process ORDER BY key;
+SELECT key, cancel_requested, epoch, writes FROM tasks WHERE active = 1 AND process = :process ORDER BY key;
 
 -- name: release_claims
 UPDATE tasks SET process = NULL WHERE key IN (SELECT value FROM json_each(:keys)) AND active = 1 AND process = :process;
@@ -30,6 +30,7 @@ UPDATE tasks SET process = NULL WHERE key IN (SELECT value FROM json_each(:keys)
 UPDATE tasks SET
     process = :process,
     epoch = epoch + 1,
+    writes = 0,
     crashes = crashes + (
         process IS NOT NULL AND coalesce((SELECT suspect = tasks.key FROM processes WHERE processes.process = tasks.process), 1)
     )
@@ -47,6 +48,7 @@ ORDER BY key LIMIT :limit;
 SELECT kind, name AS record_key, fingerprint, body FROM records WHERE task_key = :key ORDER BY version, n;
 
 -- name: request_cancel
-UPDATE tasks SET cancel_requested = 1
+-- A suspended task becomes an orphan, which the next process that looks for one ends.
+UPDATE tasks SET cancel_requested = 1, active = 1
 WHERE scope = :scope AND wire_id = :wire_id AND retired = 0 AND state IN (SELECT value FROM json_each(:states))
 RETURNING key;

@@ -18,7 +18,7 @@ from a2a_runtime.clock import to_millis
 from a2a_runtime.ids import IdGenerator
 from a2a_runtime.stores import changes, fragments, pagination
 from a2a_runtime.stores.base import DEFAULT_OPTIONS, StoreOptions
-from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
+from a2a_runtime.stores.models import ChangeResult, CreateResult, IdempotencyKey, LoggedEvent, NewTask, StoredTask, TaskChange, TaskPage, TaskQuery
 from a2a_runtime.stores.sqlite.base import SqliteBase, load_by_key, load_stored_task
 from a2a_runtime.stores.sqlite.connection import SQL
 
@@ -51,10 +51,11 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, writing:
         _release_wire_id(db, scope, new.wire_id, options.cutoff_millis(options.wire_id_reuse_seconds))
     rows = changes.build_new_rows(new, ids.new(), ids, now)
     key = rows.key
-    run = (INITIAL, now, rows.status, rows.metadata, 0 if new.process is None else 1, new.process, fragments.encode_names(new.hidden_skills))
+    mark = ids.new_mark()
+    run = (INITIAL, now, rows.status, rows.metadata, 0 if new.process is None else 1, new.process, fragments.encode_names(new.hidden_skills), mark)
     db.execute(SQL["add_task"], (key, scope.to_text(), rows.wire_id, new.context_id, new.skill, new.dialect, *run))
     db.execute(SQL["add_message"], (key, 1, 0, now, rows.message))
-    db.execute(SQL["add_event"], (key, 1, INITIAL, fragments.encode_task_event(rows.encode_task())))
+    db.execute(SQL["add_event"], (key, 1, INITIAL, fragments.encode_task_event(rows.encode_task()), mark))
     if new.idempotency_key is not None:
         _insert_idempotency_key(db, scope, new.idempotency_key, key)
     if new.record is not None:
@@ -62,7 +63,7 @@ def insert_task(db: sqlite3.Connection, scope: TaskScope, new: NewTask, writing:
     if rows.push_config is not None:
         db.execute(SQL["put_config"], {"key": key, "config_id": rows.push_config.id, "dialect": new.dialect, "body": rows.push_config.to_json()})
         db.execute(SQL["post_event"], (1, key))
-    created = rows.build_result(scope, new)
+    created = rows.build_result(scope, new, mark)
     writing.recent_tasks.add(created.stored, rows)
     return created
 
@@ -75,17 +76,20 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
     head = fragments.to_task_head(task)
     if change.idempotency_key is not None and _find_idempotent_task(db, scope, change.idempotency_key) is not None:
         return ChangeResult(head.version, head.state, task["last_seq"], is_new=False)
+    if (repeated := changes.find_repeated(head, change)) is not None:
+        return repeated
     changes.check_change(head, change)
     at = max(writing.options.clock.millis(), head.status_at)
     rows = changes.build_change_rows(change, fragments.join_ids(task["wire_id"], task["context_id"]), at)
-    events = changes.number_events(rows.encode_events(), task["last_seq"], head.state)
+    mark = writing.ids.new_mark()
+    events = changes.number_events(rows.encode_events(), task["last_seq"], head.state, mark)
     last_seq = task["last_seq"] + len(events)
-    _update_task(db, task, change, rows.status, at, last_seq)
+    _update_task(db, task, rows, events, at)
     if change.state is not None and change.state is not head.state:
         moved = ((change.state, 1), (head.state, -1))
         db.executemany(SQL["add_to_total"], [(scope.to_text(), state, number) for state, number in moved if not lifecycle.is_active(state)])
     _insert_rows(db, task, change, rows, at)
-    db.executemany(SQL["add_event"], [(key, event.seq, event.state, event.body) for event in events])
+    db.executemany(SQL["add_event"], [(key, event.seq, event.state, event.body, mark) for event in events])
     if change.idempotency_key is not None:
         _insert_idempotency_key(db, scope, change.idempotency_key, key)
     if task["has_pushes"]:
@@ -94,9 +98,12 @@ def apply_change(db: sqlite3.Connection, scope: TaskScope, key: str, change: Tas
     return writing.recent_tasks.attach_task(key, result, rows, at)
 
 
-def _update_task(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, status: bytes | None, at: int, last_seq: int) -> None:
+def _update_task(db: sqlite3.Connection, task: sqlite3.Row, rows: changes.ChangeRows, events: Sequence[LoggedEvent], at: int) -> None:
+    change = rows.change
     metadata = fragments.merge_object(task["metadata"], change.metadata) if change.metadata else task["metadata"]
-    content = (metadata, task["version"] + 1, last_seq, task["key"])
+    writes = task["writes"] if change.number is None else change.number
+    last_seq, mark = (events[-1].seq, events[-1].mark) if events else (task["last_seq"], task["mark"])
+    content = (metadata, task["version"] + 1, last_seq, writes, mark, task["key"])
     if change.state is None:
         db.execute(SQL["change_content"], content)
         if change.release_claim:
@@ -104,8 +111,8 @@ def _update_task(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, 
         return
     has_ended = lifecycle.is_terminal(change.state)
     process = None if has_ended or change.release_claim else task["process"]
-    is_active = lifecycle.is_active(change.state)
-    db.execute(SQL["change_state"], (change.state, is_active, at, at if has_ended else None, status, process, *content))
+    is_active = lifecycle.is_active(change.state) or (bool(task["cancel_requested"]) and not has_ended)
+    db.execute(SQL["change_state"], (change.state, is_active, at, at if has_ended else None, rows.status, process, *content))
 
 
 def _insert_rows(db: sqlite3.Connection, task: sqlite3.Row, change: TaskChange, rows: changes.ChangeRows, at: int) -> None:

@@ -1,8 +1,8 @@
 -- Tasks and their events.
 
 -- name: add_task
-INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, active, status_at, status, metadata, epoch, process, hidden_skills)
-VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?);
+INSERT INTO tasks (key, scope, wire_id, context_id, skill, dialect, state, active, status_at, status, metadata, epoch, process, hidden_skills, mark)
+VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: holder_of_wire_id
 SELECT key, state, ended_at FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
@@ -28,18 +28,18 @@ SELECT version FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retire
 -- name: load_head
 -- The columns that a change needs.
 SELECT
-    key, wire_id, context_id, state, status_at, metadata, version, last_seq, epoch, process,
+    key, wire_id, context_id, state, status_at, metadata, version, last_seq, epoch, process, writes, mark, cancel_requested,
     EXISTS (SELECT 1 FROM push_configs WHERE task_key = tasks.key) AS has_pushes
 FROM tasks WHERE key = ? AND scope = ?;
 
 -- name: change_state
 UPDATE tasks SET
-    state = ?, active = ?, status_at = ?, ended_at = ?, status = ?, process = ?, metadata = ?, version = ?, last_seq = ?
+    state = ?, active = ?, status_at = ?, ended_at = ?, status = ?, process = ?, metadata = ?, version = ?, last_seq = ?, writes = ?, mark = ?
 WHERE key = ?;
 
 -- name: change_content
 -- Without the columns of the status, so that no index changes.
-UPDATE tasks SET metadata = ?, version = ?, last_seq = ? WHERE key = ?;
+UPDATE tasks SET metadata = ?, version = ?, last_seq = ?, writes = ?, mark = ? WHERE key = ?;
 
 -- name: release
 UPDATE tasks SET process = NULL WHERE key = :key;
@@ -48,7 +48,7 @@ UPDATE tasks SET process = NULL WHERE key = :key;
 INSERT INTO messages (task_key, version, n, at, body) VALUES (?, ?, ?, ?, ?);
 
 -- name: add_event
-INSERT INTO events (task_key, seq, state, body) VALUES (?, ?, ?, ?);
+INSERT INTO events (task_key, seq, state, body, mark) VALUES (?, ?, ?, ?, ?);
 
 -- name: add_chunk
 -- An artifact keeps its first place, even when it is replaced.
@@ -71,7 +71,8 @@ SELECT body FROM messages WHERE task_key = :key ORDER BY version DESC, n DESC LI
 SELECT artifact_id, place, facts, parts FROM chunks WHERE task_key = :key ORDER BY artifact_id, version;
 
 -- name: read_events
--- At least one row if the task exists.
-SELECT tasks.last_seq, events.seq, events.state, events.body
+-- At least one row if the task exists, with the mark of the event at the cursor.
+SELECT tasks.last_seq, events.seq, events.state, events.body, events.mark,
+    (SELECT mark FROM events AS cursor WHERE cursor.task_key = :key AND cursor.seq = :after) AS cursor_mark
 FROM tasks LEFT JOIN events ON events.task_key = tasks.key AND events.seq > :after
 WHERE tasks.key = :key ORDER BY events.seq LIMIT :limit;
