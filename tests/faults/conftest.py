@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.register_assert_rewrite("tests.faults.paused_agents")  # its assertions show their values
+
 
 @pytest.fixture
 def anyio_backend() -> str:
