@@ -57,7 +57,7 @@ class Reader:
 
     def __init__(self, one: InProcessAgent, stored: StoredTask, cursor: int, *, is_waiting: bool = False) -> None:
         self.events: list[LoggedEvent] = []
-        read = one.engine.wait(stored.key, cursor, TERMINAL) if is_waiting else self._read(one, stored, cursor)
+        read = one.engine.wait(stored, cursor, TERMINAL) if is_waiting else self._read(one, stored, cursor)
         self.task = asyncio.create_task(read)
 
     async def _read(self, one: InProcessAgent, stored: StoredTask, cursor: int) -> LoggedEvent:

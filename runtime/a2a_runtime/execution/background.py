@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import ctypes
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
@@ -143,3 +144,13 @@ async def run_in_thread(function: Callable[[T], object], argument: T) -> object:
 def _close_coroutine(result: object) -> None:
     if isinstance(result, CoroutineType):
         result.close()
+
+
+def detach_task(task: asyncio.Task[Any]) -> None:
+    """Exclude a task that ignores its cancellation from the shutdown of the event loop and of the interpreter.
+
+    A loop that is closed cancels its tasks and waits for them, possibly for ever: it does not know an unregistered task. An interpreter that exits
+    deallocates the coroutine and thereby resumes it, possibly for ever: a reference that is never released prevents that.
+    """
+    asyncio._unregister_task(task)  # noqa: SLF001 - documented in "Extending asyncio"
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))

@@ -32,13 +32,14 @@ from a2a_contract.lifecycle import TERMINAL, State
 from a2a_contract.v1_0 import Message, StreamResponse
 from a2a_runtime.caller import Caller, TaskScope
 from a2a_runtime.clock import Clock, SystemClock
-from a2a_runtime.errors import ConcurrencyError, EventsGoneError, StoreUnavailableError, TaskStateError, TaskTerminalError
+from a2a_runtime.errors import ConcurrencyError, StoreUnavailableError, TaskStateError, TaskTerminalError
 from a2a_runtime.execution.background import BackgroundTasks
 from a2a_runtime.execution.begun import BegunHandler
 from a2a_runtime.execution.context import Context, SkillView
 from a2a_runtime.execution.dependencies import Fetcher, NoFetcher, RunDependencies
 from a2a_runtime.execution.follow_ups import AcceptedMessage, build_answer_change, check_authorization, check_follow_up, check_generation, is_repeated
 from a2a_runtime.execution.inline import run_inline
+from a2a_runtime.execution.readers import TaskReaders
 from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RequestInfo
 from a2a_runtime.execution.runner import InProcessRunner, Skills
 from a2a_runtime.execution.skill import Skill
@@ -91,6 +92,7 @@ class Engine:
         options = options or EngineOptions()
         self._store, self._skills, self._settings = store, skills, options.settings
         self.hub = EventHub(store, options.notifier, options.settings)
+        self.readers = TaskReaders(store, self.hub)
         self._dependencies = RunDependencies(
             store, self.hub, IdGenerator(options.clock), options.clock, options.settings, options.fetcher, options.metrics, options.tracing
         )
@@ -149,10 +151,7 @@ class Engine:
 
     async def load(self, scope: TaskScope, wire_id: str, history_length: int | None = None, *, include_artifacts: bool = True) -> StoredTask:
         """Read a task; ``TaskNotFoundError`` if it does not exist."""
-        stored = await self._store.load_task(scope, wire_id, history_length, include_artifacts=include_artifacts)
-        if stored is None:
-            raise TaskNotFoundError(details={"task_id": wire_id})
-        return stored
+        return await self.readers.load(scope, wire_id, history_length, include_artifacts=include_artifacts)
 
     async def follow(
         self, scope: TaskScope, wire_id: str, cursor: int | None = None, until: frozenset[State] = TERMINAL, *, with_messages: bool = False
@@ -185,31 +184,9 @@ class Engine:
             cursor, mark = stored.last_seq, stored.mark
         else:
             mark = stored.mark if cursor == stored.last_seq else 0
-        async with aclosing(self.follow_from(stored, cursor, mark, until, with_messages=with_messages)) as events:
+        async with aclosing(self.readers.follow(stored, cursor, until, mark=mark, with_messages=with_messages)) as events:
             async for event in events:
                 yield event
-
-    async def follow_from(
-        self, stored: StoredTask, cursor: int, mark: int, until: frozenset[State] = TERMINAL, *, with_messages: bool = False
-    ) -> AsyncGenerator[LoggedEvent, None]:
-        """Follow a task from an event with a mark on.
-
-        Where the log does not have that event, the task comes as a snapshot, then every later event.
-        """
-        while True:
-            following = self.hub.follow(stored.key, cursor, until, mark=mark, with_messages=with_messages)
-            try:
-                async with aclosing(following) as events:
-                    async for event in events:
-                        yield event
-            except EventsGoneError:
-                stored = await self.load(stored.scope, stored.wire_id)
-            else:
-                return
-            yield stored.to_event()
-            if stored.state in until or stored.state in TERMINAL:
-                return
-            cursor, mark = stored.last_seq, stored.mark
 
     async def begin(self, scope: TaskScope, new: NewTask, caller: Caller | None = None) -> AcceptedMessage | Message:
         """Run a handler, and create its task if it needs one; otherwise return its message."""
@@ -237,12 +214,12 @@ class Engine:
             self._background.start(self._create(scope, new, launch, created, begun))
             result: CreateResult = await created
         else:
-            number = self.runner.begin_creation()
+            number = self.runner.claims.begin_creation()
             try:
                 result = await self._store.create_task(scope, new)
                 self._launch(skill, new, caller, begun, result)
             finally:
-                self.runner.end_creation(number)
+                self.runner.claims.end_creation(number)
         if result.is_new and self._is_closing and deferral is None:
             raise UnavailableError
         return AcceptedMessage(result.stored, result.stored.last_seq, result.stored.mark, is_new=result.is_new)
@@ -251,7 +228,7 @@ class Engine:
         self, scope: TaskScope, new: NewTask, launch: Launch, created: asyncio.Future[CreateResult], begun: BegunHandler | None
     ) -> None:
         """Create a task and run its handler. The future is done first, so that the caller follows the task before the handler begins."""
-        number = self.runner.begin_creation()
+        number = self.runner.claims.begin_creation()
         try:
             result = await self._store.create_task(scope, new)
             if not created.done():
@@ -265,7 +242,7 @@ class Engine:
             else:
                 created.set_exception(error)
         finally:
-            self.runner.end_creation(number)
+            self.runner.claims.end_creation(number)
             created.cancel()  # a no-op, unless the engine is closed meanwhile
 
     def _launch(self, skill: Skill, new: NewTask, caller: Caller, begun: BegunHandler | None, created: CreateResult) -> None:
@@ -334,19 +311,9 @@ class Engine:
         return accepted
 
     async def wait(self, stored: StoredTask, cursor: int, until: frozenset[State] = SETTLED, *, mark: int = 0) -> LoggedEvent:
-        """Wait for the first event after the cursor that brings the task into one of these states, or ends it.
-
-        Where the log does not have the event at the cursor, the present state of the task counts.
-        """
-        while True:
-            try:
-                is_current = self.runner.last_seq(stored.key) == cursor
-                return await self.hub.wait_for(stored.key, cursor, until, mark=mark, is_current=is_current)
-            except EventsGoneError:
-                stored = await self.load(stored.scope, stored.wire_id, 0, include_artifacts=False)
-            if stored.state in until or stored.state in TERMINAL:
-                return stored.to_event()
-            cursor, mark = stored.last_seq, stored.mark
+        """Wait for the first event after the cursor that brings the task into one of these states, or ends it."""
+        is_current = self.runner.last_seq(stored.key) == cursor
+        return await self.readers.wait(stored, cursor, until, mark=mark, is_current=is_current)
 
     async def wait_settled(self, accepted: AcceptedMessage, history_length: int | None = None, *, cancel_on_disconnect: bool = False) -> StoredTask:
         """Wait until the task of a message has ended or waits for its caller; read it only if the store has not returned it with its end."""

@@ -21,20 +21,19 @@ Workers run the skills that are placed on them (``placement``). The same runner 
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from math import inf
 from random import shuffle
 from typing import Any
 
 from a2a_contract.lifecycle import State
 from a2a_contract.v1_0 import Message
 from a2a_runtime.caller import Caller
-from a2a_runtime.errors import FencedError, LostWritesError, StoreUnavailableError
-from a2a_runtime.execution.background import BackgroundTasks, DelayedCalls
+from a2a_runtime.errors import FencedError, StoreUnavailableError
+from a2a_runtime.execution.background import BackgroundTasks, DelayedCalls, detach_task
+from a2a_runtime.execution.claims import ClaimLedger, find_lost
 from a2a_runtime.execution.dependencies import RunDependencies
 from a2a_runtime.execution.loop_watch import LoopWatch
 from a2a_runtime.execution.providers import ProviderGraph
@@ -44,7 +43,7 @@ from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
 from a2a_runtime.origin import Origin, current_origin, in_origin
 from a2a_runtime.stores.base import RunQueue
-from a2a_runtime.stores.models import ClaimedRun, RenewedLease, RunProgress
+from a2a_runtime.stores.models import ClaimedRun, RenewedLease
 
 log = logging.getLogger(__name__)
 
@@ -126,11 +125,7 @@ class InProcessRunner:
         self._resuming: set[str] = set()
         self._background = BackgroundTasks(self._clock)
         self._working_delay = DelayedCalls[TaskRun](self._settings.working_delay, lambda run: self._background.start(run.mark_working()))
-        self._claimed_since: dict[str, float] = {}
-        """Tasks that this process has claimed and does not run, with the time when it noticed: their runs may be about to begin."""
-        self._creations: dict[int, float] = {}
-        """Creations under way, with their beginnings, oldest first."""
-        self._last_creation = 0
+        self.claims = ClaimLedger(self._clock)
         self._is_renewal_pending = self._is_claiming = False
         self._renewed_at = float("-inf")
         self._is_closing = False
@@ -321,53 +316,20 @@ class InProcessRunner:
             self.cancel(key)
         return lease
 
-    def begin_creation(self) -> int:
-        """Note that a task is being created, which the store may report as claimed before its run is here.
-
-        Returns the number of the creation, for ``end_creation``.
-        """
-        self._last_creation += 1
-        self._creations[self._last_creation] = self._clock.monotonic()
-        return self._last_creation
-
-    def end_creation(self, number: int) -> None:
-        """Note that a creation is over, and its run here if there is one."""
-        del self._creations[number]
-
     async def _renew_and_compare(self) -> None:
         """Renew the lease, and compare the claims in the store with the runs here.
 
-        A notification must not shorten the time between two comparisons.
+        A notification must not shorten the time between two comparisons. A run that is writing notices itself that it is lost.
         """
         runs = self._running.items() if self._store.is_durable else ()
-        progress = {key: known for key, run in runs if (known := run.writer.progress) is not None}
-        lease = await self._renew_lease()
-        self._stop_lost_runs(progress, lease)
-        await self._release_doubtful_claims(lease)
-
-    def _stop_lost_runs(self, progress: Mapping[str, RunProgress], lease: RenewedLease) -> None:
-        """Stop the runs that the store does not have any more, or not all of their writes: it fell back to an earlier state.
-
-        A run that writes notices it itself.
-        """
-        for key, known in progress.items():
-            run, stored = self._running.get(key), lease.claimed.get(key)
-            if run is None or run.writer.progress is None or run.writer.stored.epoch != known.epoch:
-                continue
-            if stored is None or stored.epoch != known.epoch:
-                run.lose(FencedError(f"Run {known.epoch} of the task is not that of this process any more"))
-            elif stored.writes < known.writes:
-                run.lose(LostWritesError(f"The store has {stored.writes} of {known.writes} writes"))
-
-    async def _release_doubtful_claims(self, lease: RenewedLease) -> None:
-        """Release what was claimed and did not run at the last renewal either, unless it may be the task of a creation that is under way."""
+        known = {key: progress for key, run in runs if (progress := run.writer.progress) is not None}
+        claimed = (await self._renew_lease()).claimed
+        for key, progress, error in find_lost(known, claimed):
+            run = self._running.get(key)
+            if run is not None and run.writer.progress is not None and run.writer.progress.epoch == progress.epoch:
+                run.lose(error)
         here = self._running.keys() | self._finishing.keys() | self._resuming
-        now = self._clock.monotonic()
-        claimed_since = {key: self._claimed_since.get(key, now) for key in lease.claimed if key not in here}
-        oldest_creation = next(iter(self._creations.values()), inf)
-        known = claimed_since.keys() & self._claimed_since.keys()
-        await self._store.release_claims(self.process, [key for key in known if claimed_since[key] < oldest_creation])
-        self._claimed_since = claimed_since
+        await self._store.release_claims(self.process, self.claims.find_doubtful(claimed, here))
 
     async def _renew_lease_soon(self) -> None:
         """Renew the lease once for many notifications, some of them echoes of this process."""
@@ -430,13 +392,3 @@ class InProcessRunner:
     async def _wait_for_runs(self, timeout_seconds: float) -> None:
         if self._running and timeout_seconds > 0:
             await asyncio.wait([run.task for run in self._running.values()], timeout=timeout_seconds)
-
-
-def detach_task(task: asyncio.Task[Any]) -> None:
-    """Exclude a task that ignores its cancellation from the shutdown of the event loop and of the interpreter.
-
-    A loop that is closed cancels its tasks and waits for them, possibly for ever: it does not know an unregistered task. An interpreter that exits
-    deallocates the coroutine and thereby resumes it, possibly for ever: a reference that is never released prevents that.
-    """
-    asyncio._unregister_task(task)  # noqa: SLF001 - documented in "Extending asyncio"
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))

@@ -88,7 +88,7 @@ class TaskWriter:
 
     @property
     def progress(self) -> RunProgress | None:
-        """What the store must have of this run; ``None`` while a write decides that itself, and after the last one."""
+        """The writes of this run that the store has confirmed; ``None`` while one is under way, and after the last one."""
         if not self.is_open or self._lock.locked() or self._unconfirmed is not None:
             return None
         return RunProgress(self._epoch, self._confirmed_writes)

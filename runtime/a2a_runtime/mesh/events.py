@@ -163,7 +163,7 @@ async def follow_task(engine: Engine, stored: StoredTask, projection: EventProje
     """Yield the projected events of a task up to and with its end, however long the store is unavailable."""
     cursor, mark = stored.last_seq, stored.mark
     job_started = engine.runner.job_started(stored.key)
-    events = engine.follow_from(stored, cursor, mark)
+    events = engine.readers.follow(stored, cursor, mark=mark)
     pending = asyncio.ensure_future(anext(events, None))
     try:
         while True:
@@ -174,7 +174,7 @@ async def follow_task(engine: Engine, stored: StoredTask, projection: EventProje
             try:
                 event = await pending
             except StoreUnavailableError:  # the hub has retried up to its timeout; retry again
-                events = engine.follow_from(stored, cursor, mark)
+                events = engine.readers.follow(stored, cursor, mark=mark)
             else:
                 if event is None or event.state in TERMINAL:
                     break

@@ -69,7 +69,7 @@ class MessageOperations(ServiceBase):
             if state in SETTLED:
                 return
             with_messages = context.has_generations
-            following = self._engine.follow_from(stored, stored.last_seq, stored.mark, SETTLED, with_messages=with_messages)
+            following = self._engine.readers.follow(stored, stored.last_seq, SETTLED, mark=stored.mark, with_messages=with_messages)
             async with aclosing(following) as events:
                 async for event in events:
                     state = event.state

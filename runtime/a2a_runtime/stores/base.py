@@ -29,7 +29,7 @@ Rules for every implementation:
 - The writes of a run have numbers, from 1. A number that the store has is done: nothing is written again. The next number is written. Any other one
   raises ``LostWritesError``: the store fell back to an earlier state. So a write that the database commits late lands once or not at all.
 - A process never claims a task that it holds itself: its lease may have run out on a clock, but not in its hands.
-- A suspended task whose cancellation is requested is an orphan. Whoever claims it ends it; no accepted cancellation is forgotten.
+- A suspended task whose cancellation is requested is an orphan. The process that claims it ends it; no accepted cancellation is forgotten.
 - A creation or a claim whose caller was cancelled, or whose answer was lost, may have been committed, now or a little later. Only the database knows:
   then a task is claimed by a process that does not run it. ``renew_lease`` returns what a process has claimed, so that it finds such tasks, and
   ``release_claims`` makes them orphans. No store keeps a list of doubtful calls.

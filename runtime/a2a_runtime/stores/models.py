@@ -296,7 +296,7 @@ class ClaimedRun(Struct, frozen=True, gc=False):
 
 
 class RunProgress(Struct, frozen=True, gc=False):
-    """How far the store has the latest run of a task: its epoch, and the number of its writes."""
+    """Epoch and number of writes of the latest run of a task."""
 
     epoch: int
     writes: int

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from a2a_contract.lifecycle import State
 from a2a_runtime.errors import StoreUnavailableError
+from a2a_runtime.stores.changes import check_read
 from a2a_runtime.stores.models import LoggedEvent
 
 KEY = "task"
@@ -30,6 +31,8 @@ class FakeEventLog:
     async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         assert key == KEY
+        last = self.events[after - 1].mark if 0 < after <= len(self.events) else 0
+        check_read(after, mark, len(self.events), last)
         self.read_count += 1
         if self.failures_left:
             self.failures_left -= 1

@@ -14,6 +14,7 @@ from a2a_runtime.testing.store_contract.pushes import PushRules
 from a2a_runtime.testing.store_contract.races import RaceRules
 from a2a_runtime.testing.store_contract.runs import RunRules
 from a2a_runtime.testing.store_contract.scopes import ScopeRules
+from a2a_runtime.testing.store_contract.writes import WriteRules
 
 
 class StoreContract(
@@ -25,6 +26,7 @@ class StoreContract(
     ScopeRules,
     ContextRules,
     RunRules,
+    WriteRules,
     PushRules,
     OutboxRules,
     ExpiryRules,

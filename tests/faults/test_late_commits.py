@@ -1,0 +1,121 @@
+"""Writes that the database commits after their connection broke: each lands once, and the run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+
+from a2a_contract.lifecycle import State
+from a2a_runtime.execution.context import TaskContext
+from a2a_runtime.execution.engine import EngineOptions
+from a2a_runtime.settings import Settings
+from a2a_runtime.stores.postgres import PostgresStore
+from a2a_runtime.testing.agent import artifact_texts, run_agent
+
+pytestmark = pytest.mark.anyio
+
+SETTINGS = Settings(shutdown_grace=0, cancel_grace=0.2)
+LOCKED = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+SERVERS = """SELECT pid FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
+
+
+@asynccontextmanager
+async def connect(url: str) -> AsyncIterator[asyncpg.Connection]:
+    """Connect as another program."""
+    connection = await asyncpg.connect(url)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+def break_connections(store: PostgresStore) -> None:
+    """Break the connections of a store; their server processes do not notice."""
+    for holder in store._pool._pool._holders:
+        if holder._con is not None and not holder._con.is_closed():
+            holder._con.terminate()
+
+
+async def wait_until(connection: asyncpg.Connection, query: str, *values: object) -> None:
+    """Wait until a query says so."""
+    is_so = False
+    while not is_so:
+        is_so = await connection.fetchval(query, *values)
+        await asyncio.sleep(0.01)
+
+
+async def test_a_chunk_that_waits_for_a_lock_lands_once(postgres_url: str) -> None:
+    """Its connection breaks while another transaction holds the row; the copy of it waits behind the first one."""
+    store = PostgresStore(postgres_url)
+    is_locked, go = asyncio.Event(), asyncio.Event()
+
+    async def work(ctx: TaskContext) -> str:
+        async with ctx.artifact("log") as log:
+            await log.text("0;")
+            await ctx.flush()
+            is_locked.set()
+            await go.wait()
+            for each in (1, 2):
+                await log.text(f"{each};")
+                await ctx.flush()
+        return "done"
+
+    agent = run_agent(work, store=store, options=EngineOptions(settings=SETTINGS))
+    async with asyncio.timeout(30), agent as one, connect(postgres_url) as locking, connect(postgres_url) as watching:
+        stored = await one.start("x")
+        await is_locked.wait()
+        transaction = locking.transaction()
+        await transaction.start()
+        await locking.execute("SELECT 1 FROM a2a_tasks WHERE key = $1 FOR UPDATE", stored.key)
+        go.set()
+        await wait_until(watching, f"SELECT ({LOCKED}) = 1")
+        break_connections(store)
+        await wait_until(watching, f"SELECT ({LOCKED}) = 2")
+        await transaction.rollback()
+        task = await one.wait_terminal(stored)
+        assert (task.status.state, artifact_texts(task)["log"]) == (State.COMPLETED, ["0;", "1;", "2;"])
+
+
+async def test_the_first_chunk_that_comes_late_does_not_replace_the_others(postgres_url: str) -> None:
+    """The server processes stand still while their connections break, then go on: the late copy begins an artifact that has gone on since."""
+    store = PostgresStore(postgres_url)
+    is_ready, go, is_written, end = (asyncio.Event() for _ in range(4))
+
+    async def work(ctx: TaskContext) -> str:
+        await ctx.status("working")
+        is_ready.set()
+        await go.wait()
+        async with ctx.artifact("log") as log:
+            for each in range(4):
+                await log.text(f"{each};")
+                await ctx.flush()
+            is_written.set()
+            await end.wait()
+        return "done"
+
+    agent = run_agent(work, store=store, options=EngineOptions(settings=SETTINGS))
+    async with asyncio.timeout(30), agent as one, connect(postgres_url) as other:
+        stored = await one.start("x")
+        await is_ready.wait()
+        processes = [row["pid"] for row in await other.fetch(SERVERS)]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            go.set()
+            await asyncio.sleep(0.2)  # the chunk is sent, to a process that does not read
+            break_connections(store)
+            await is_written.wait()
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
+        await wait_until(other, f"SELECT NOT EXISTS (SELECT FROM ({SERVERS}) AS found WHERE pid = ANY ($1::integer[]))", processes)  # noqa: S608 - constants
+        end.set()
+        task = await one.wait_terminal(stored)
+        assert (task.status.state, artifact_texts(task)["log"]) == (State.COMPLETED, ["0;", "1;", "2;", "3;"])
