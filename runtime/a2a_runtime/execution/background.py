@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from types import CoroutineType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from a2a_runtime.clock import Clock
 from a2a_runtime.errors import StoreUnavailableError
