@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import socket
 import subprocess
 import time
@@ -31,9 +33,29 @@ max_client_conn = 500
 """
 
 
+class Pooler:
+    """A pooler that runs."""
+
+    def __init__(self, url: str, config: Path, process: subprocess.Popen[bytes]) -> None:
+        self.url, self._config, self._process = url, config, process
+
+    def turn_to(self, url: str) -> None:
+        """Send the statements of all clients, which stay connected, to another server from now on."""
+        old, new = self._config.read_text(encoding="utf-8"), urlsplit(url)
+        self._config.write_text(re.sub(r"host=\S+ port=\d+", f"host={new.hostname} port={new.port}", old), encoding="utf-8")
+        self._process.send_signal(signal.SIGHUP)
+
+
 @contextmanager
 def run_pgbouncer(url: str) -> Iterator[str]:
     """Run it in transaction mode in front of a server, and yield the URL of a database behind it."""
+    with run_pooler(url) as pooler:
+        yield pooler.url
+
+
+@contextmanager
+def run_pooler(url: str) -> Iterator[Pooler]:
+    """The same, to turn it to another server."""
     root, target = unpack("usr/sbin/pgbouncer", *PACKAGES), urlsplit(url)
     listen_port = find_free_port()
     with TemporaryDirectory() as folder:
@@ -54,7 +76,7 @@ def run_pgbouncer(url: str) -> Iterator[str]:
         try:
             _wait_for(listen_port, process)
             login, _, _ = target.netloc.rpartition("@")
-            yield urlunsplit(target._replace(netloc=f"{login}@127.0.0.1:{listen_port}"))
+            yield Pooler(urlunsplit(target._replace(netloc=f"{login}@127.0.0.1:{listen_port}")), config, process)
         finally:
             process.kill()
             process.wait()

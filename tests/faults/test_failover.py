@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
-import asyncpg
 import pytest
 
 from a2a_contract.errors import UnavailableError
 from a2a_contract.lifecycle import TERMINAL, State
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.stores.base import StoreOptions
-from a2a_runtime.stores.postgres import PostgresStore, upgrade
+from a2a_runtime.stores.postgres import PostgresStore
 from a2a_runtime.testing.agent import InProcessAgent, run_agent
-from a2a_runtime.testing.embedded_postgres import PostgresServer
+
+from .replication import Replicated, replicate
 
 pytestmark = [pytest.mark.anyio, pytest.mark.soak(share="drills"), pytest.mark.slow]
 
@@ -26,43 +26,12 @@ LAG_SECONDS = 1.0
 """Age from which a commit has reached the standby, also without synchronous commit."""
 
 
-class Replicated:
-    """A primary and its standby, at one address that names both."""
-
-    def __init__(self, primary: PostgresServer, standby: PostgresServer) -> None:
-        self.primary, self.standby = primary, standby
-        hosts = ",".join(f"127.0.0.1:{server.port}" for server in (primary, standby))
-        self.url = f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write"
-
-    async def promote(self) -> None:
-        """Kill the primary, and make the standby one."""
-        self.primary.kill()
-        connection = await asyncpg.connect(self.standby.url)
-        await connection.execute("SELECT pg_promote()")
-        await connection.close()
-
-
 @pytest.fixture(params=["synchronous", "asynchronous"])
 async def replicated(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Replicated, bool]]:
     """Streaming replication, with and without commits that wait for the standby."""
     is_synchronous = request.param == "synchronous"
-    with ExitStack() as stack:
-        primary = stack.enter_context(PostgresServer())
-        await upgrade(primary.url)
-        standby = PostgresServer()
-        stack.callback(standby.remove)
-        standby._run("pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres", "-D", str(standby._data), "-R", "-c", "fast")
-        standby.start()
-        connection = await asyncpg.connect(primary.url)
-        while not await connection.fetchval("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"):  # noqa: ASYNC110 - no event
-            await asyncio.sleep(0.05)
-        if is_synchronous:
-            await connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-            await connection.execute("SELECT pg_reload_conf()")
-            while not await connection.fetchval("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"):  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.05)
-        await connection.close()
-        yield Replicated(primary, standby), is_synchronous
+    async with replicate(is_synchronous=is_synchronous) as servers:
+        yield servers, is_synchronous
 
 
 async def stream(ctx: TaskContext) -> str:
