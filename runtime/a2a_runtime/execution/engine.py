@@ -181,9 +181,8 @@ class Engine:
             yield stored.to_event()
             if stored.state in until:
                 return
-            cursor, mark = stored.last_seq, stored.mark
-        else:
-            mark = stored.mark if cursor == stored.last_seq else 0
+            cursor = stored.last_seq
+        mark = stored.mark if cursor == stored.last_seq else 0
         async with aclosing(self.readers.follow(stored, cursor, until, mark=mark, with_messages=with_messages)) as events:
             async for event in events:
                 yield event
