@@ -14,6 +14,7 @@ from a2a_runtime.caller import Caller
 from a2a_runtime.cards.builder import build_card
 from a2a_runtime.client.connection import ClientConnection
 from a2a_runtime.client.sse import MESSAGE, ServerEvent
+from a2a_runtime.client.transport import Outage
 from a2a_runtime.origin import Origin, current_origin
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.service.context import CallContext
@@ -72,9 +73,17 @@ class LocalConnection(ClientConnection):
         """Decode an event."""
         return StreamResponse.model_validate_json(event.data)
 
-    async def wait_before_retry(self, failures: int) -> bool:  # noqa: ARG002 - as above
+    async def wait_before_retry(self, failures: int, began_at: float) -> bool:  # noqa: ARG002 - as above
         """Give up: nothing between the two can fail."""
         return False
+
+    async def wait_before_resuming(self, outage: Outage) -> bool:  # noqa: ARG002 - as above
+        """Give up, for the same reason."""
+        return False
+
+    def monotonic(self) -> float:
+        """Return no time: nothing waits."""
+        return 0.0
 
     def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None = None) -> bool:  # noqa: ARG002 - as above
         """Never repeat a request."""

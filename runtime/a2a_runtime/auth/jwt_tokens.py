@@ -2,7 +2,7 @@
 
     JwtAuthenticator(JwksKeys("https://id.example/keys"), JwtValidation("https://id.example", "my-agent", ("RS256",)))
     JwtAuthenticator(OidcKeys("https://id.example"), JwtValidation("https://id.example", "my-agent"))
-    JwtAuthenticator(keys_from_secret(os.environ["TOKEN_SECRET"]), JwtValidation("my-issuer", "my-agent", ("HS256",)))
+    JwtAuthenticator(keys_from_secret(os.environ["TOKEN_SECRET"]), JwtValidation("my-issuer", "my-agent"))
 
 Every request verifies its token; no result is cached. An expired token, or one whose key was revoked, is rejected.
 """
@@ -33,7 +33,7 @@ from a2a_contract.json_types import is_json_array, is_json_object
 from a2a_contract.v1_0 import HTTPAuthSecurityScheme, OAuth2SecurityScheme, OAuthFlows, OpenIdConnectSecurityScheme, SecurityScheme
 from a2a_runtime.auth.authentication import Identity, InvalidCredentialsError, parse_authorization
 from a2a_runtime.auth.gate import BEARER
-from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, KeyResolver
+from a2a_runtime.auth.keys import PUBLIC_ALGORITHMS, SECRET_ALGORITHMS, KeyResolver, KeySet
 from a2a_runtime.net.target import is_loopback
 
 DEFAULT_ALGORITHMS = ("RS256", "ES256", "EdDSA")
@@ -56,18 +56,14 @@ class JwtValidation:
 
     issuer: str
     audience: str | Iterable[str]
-    algorithms: Iterable[str] = DEFAULT_ALGORITHMS
+    algorithms: Iterable[str] | None = None
+    """``None``: the algorithms of the keys, or ``DEFAULT_ALGORITHMS`` for keys that are fetched."""
     leeway: float = 0.0
     """Seconds by which the clocks of issuer and agent may differ."""
 
     def __post_init__(self) -> None:
-        chosen, known = frozenset(self.algorithms), PUBLIC_ALGORITHMS | SECRET_ALGORITHMS
-        if not chosen or chosen - known:
-            wrong = ", ".join(sorted(chosen - known)) or "none"
-            raise ValueError(f"algorithms: {wrong} is not supported; choose from {', '.join(sorted(known))}")
-        if chosen & SECRET_ALGORITHMS and chosen & PUBLIC_ALGORITHMS:
-            # A client could sign with the public key, which is no secret, and claim that it is one.
-            raise ValueError("algorithms: some use a secret and some a public key; choose one kind")
+        if self.algorithms is not None:
+            object.__setattr__(self, "algorithms", _check_algorithms(self.algorithms))
         if not self.issuer or not self.audience:
             raise ValueError("JwtValidation: issuer and audience are required; a token without them is valid for any agent")
 
@@ -103,7 +99,7 @@ class JwtAuthenticator:
     _options: Options = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_algorithms", frozenset(self.validation.algorithms))
+        object.__setattr__(self, "_algorithms", _choose_algorithms(self.keys, self.validation))
         object.__setattr__(self, "_options", {"require": ["exp", "iss", "aud", self.claim_names.subject]})
 
     def authenticate(self, headers: Mapping[str, str], /) -> Identity | Awaitable[Identity] | None:
@@ -164,6 +160,31 @@ class JwtAuthenticator:
             _parse_expiry(claims["exp"]) + validation.leeway,
             token if self.keep_token else "",
         )
+
+
+def _check_algorithms(algorithms: Iterable[str]) -> frozenset[str]:
+    chosen, known = frozenset(algorithms), PUBLIC_ALGORITHMS | SECRET_ALGORITHMS
+    if not chosen or chosen - known:
+        wrong = ", ".join(sorted(chosen - known)) or "none"
+        raise ValueError(f"algorithms: {wrong} is not supported; choose from {', '.join(sorted(known))}")
+    if chosen & SECRET_ALGORITHMS and chosen & PUBLIC_ALGORITHMS:
+        # A client could sign with the public key, which is no secret, and claim that it is one.
+        raise ValueError("algorithms: some use a secret and some a public key; choose one kind")
+    return chosen
+
+
+def _choose_algorithms(keys: KeyResolver, validation: JwtValidation) -> frozenset[str]:
+    """Choose the algorithms of tokens: those of the keys that are known, if the validation names none; refuse names that fit none of the keys."""
+    known = keys.algorithms if isinstance(keys, KeySet) else frozenset()
+    if validation.algorithms is None:
+        return _check_algorithms(known or DEFAULT_ALGORITHMS)
+    chosen = frozenset(validation.algorithms)
+    if known and not chosen & known:
+        raise ValueError(
+            f"algorithms: {', '.join(sorted(chosen))} fit none of the keys, so that every token would be refused; "
+            f"leave algorithms out, or name {', '.join(sorted(known))}"
+        )
+    return chosen
 
 
 class _TokenHeader(NamedTuple):

@@ -76,6 +76,11 @@ class KeySet:
         """The ids of the keys; the algorithm's name for a key without an id."""
         return frozenset(key_id or key.algorithm_name for key_id, key in self._all)
 
+    @property
+    def algorithms(self) -> frozenset[str]:
+        """The algorithms of the keys."""
+        return frozenset(key.algorithm_name for _, key in self._all)
+
     def __len__(self) -> int:
         return len(self._keys)
 

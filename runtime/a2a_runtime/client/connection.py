@@ -34,7 +34,7 @@ from a2a_runtime.client.protocols import ClientProtocol, OutgoingRequest, build_
 from a2a_runtime.client.spans import activate, trace_connection, trace_request
 from a2a_runtime.client.sse import MESSAGE, EventParser, ServerEvent
 from a2a_runtime.client.task_ids import check_task_id
-from a2a_runtime.client.transport import HttpTransport, RetrySafety, get_retry_safety, is_retryable_error
+from a2a_runtime.client.transport import HttpTransport, Outage, RetrySafety, get_retry_safety, is_retryable_error
 from a2a_runtime.extensions import SKILL_ID, find_params
 from a2a_runtime.origin import CANCEL, Origin, current_origin, inject_trace
 
@@ -91,8 +91,16 @@ class ClientConnection(Protocol):
         """Decode an event, or raise the error in it."""
         ...
 
-    async def wait_before_retry(self, failures: int) -> bool:
-        """Wait before the next attempt; ``False`` if there is none."""
+    async def wait_before_retry(self, failures: int, began_at: float) -> bool:
+        """Wait before the next attempt of a call that began then; ``False`` if there is none."""
+        ...
+
+    async def wait_before_resuming(self, outage: Outage) -> bool:
+        """Wait before a broken stream is resumed; ``False`` if its time is over."""
+        ...
+
+    def monotonic(self) -> float:
+        """Read the clock of these times."""
         ...
 
     def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None = None) -> bool:
@@ -258,9 +266,17 @@ class AgentConnection(ClientConnection):
             raise protocol.to_error(operation, HTTPStatus.OK, event.data)
         return require_result(operation, protocol.decode(operation, event.data), StreamResponse)
 
-    async def wait_before_retry(self, failures: int) -> bool:
-        """Wait before the next attempt; ``False`` if there is none."""
-        return await self._transport.wait_before_retry(failures)
+    async def wait_before_retry(self, failures: int, began_at: float) -> bool:
+        """Wait before the next attempt of a call that began then; ``False`` if there is none."""
+        return await self._transport.wait_before_retry(failures, None, began_at, self._transport.message_seconds)
+
+    async def wait_before_resuming(self, outage: Outage) -> bool:
+        """Wait before a broken stream is resumed; ``False`` if its time is over."""
+        return await self._transport.wait_before_resuming(outage)
+
+    def monotonic(self) -> float:
+        """Read the clock of these times."""
+        return self._options.clock.monotonic()
 
     def can_retry(self, operation: Operation, error: Exception, idempotency_key: str | None = None) -> bool:
         """Tell whether a request may be repeated after an error."""

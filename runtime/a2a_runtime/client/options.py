@@ -41,13 +41,16 @@ class RetryPolicy:
     """Number and delays of retries; only requests that are safe to repeat are retried."""
 
     attempts: int = 3
-    """Including the first; 1 disables retries."""
+    """Including the first; 1 disables retries, also of streams."""
     initial_delay: float = 0.25
     """Doubles with each attempt, plus up to the same again as jitter."""
     max_delay: float = 10.0
     """Also the upper limit of an agent's ``Retry-After``."""
     idempotent: bool | None = None
     """Whether the agent processes a message once if it arrives twice with one ``Idempotency-Key``; ``None`` follows its card."""
+    stream_seconds: float = 30.0
+    """How long a broken stream is resumed while its agent is away: as long as the agent may take to restart. Each new event starts the time again.
+    An agent that is there, but ends its stream again or refuses to resume it, is asked up to ``attempts`` times."""
 
 
 class VerifiesCards(Protocol):

@@ -42,10 +42,18 @@ from a2a_contract.v1_0 import (
     TaskStatusUpdateEvent,
 )
 from a2a_runtime.client.connection import ClientConnection
-from a2a_runtime.client.errors import A2AClientError, ConnectError, ConnectionLostError, ResponseTimeoutError, StreamLostError
+from a2a_runtime.client.errors import (
+    A2AClientError,
+    ConnectError,
+    ConnectionLostError,
+    ResponseTimeoutError,
+    StreamLostError,
+    UnexpectedStatusError,
+)
 from a2a_runtime.client.generations import POLL_SECONDS, Arrival, GenerationTracker, build_long_poll
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.client.task_ids import check_task_id
+from a2a_runtime.client.transport import Outage, RetrySafety, is_retryable_status
 from a2a_runtime.origin import current_origin
 
 TaskEvent: TypeAlias = Task | Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
@@ -54,8 +62,13 @@ TERMINAL_STATES = frozenset(map(str, TERMINAL))
 INTERRUPTED_STATES = frozenset(map(str, INTERRUPTED))
 _FIRST_EVENT_SECONDS, _CANCEL_SECONDS = 1.0, 2.0
 """Together below the time that a canceled handler has."""
+_FAILURES_UNTIL_READ = 3
 _MAX_REMEMBERED_EVENTS = 1000
 """An agent that sends more events before it closes the connection makes progress."""
+
+
+class _ResumptionRefusedError(ConnectionLostError):
+    """The agent is there, but does not resume the stream: of a running task, or with these credentials."""
 
 
 class TaskStream:
@@ -173,29 +186,45 @@ class TaskStream:
 
     async def _follow(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow the task over any number of connections."""
-        failures, duplicates = 0, _DuplicateFilter()
+        outage, duplicates = Outage(), _DuplicateFilter()
+        began_at = self._connection.monotonic()
         while True:
             duplicates.start_connection()
             problem: Exception | None = None
             try:
                 async with aclosing(self._follow_connection()) as events:
                     async for event in events:
-                        failures = 0 if duplicates.is_new(event, self.cursor) else failures
+                        outage = Outage() if duplicates.is_new(event, self.cursor) else outage
                         yield event
             except (ConnectionLostError, ResponseTimeoutError, ConnectError, UnavailableError) as error:
                 problem = error
+            except UnexpectedStatusError as error:
+                if not self._has_started or not is_retryable_status(RetrySafety.READ, error.status):
+                    raise
+                problem = error  # of a proxy, in front of an agent that restarts
             if problem is None and (self.is_over or str(self.state) in INTERRUPTED_STATES):  # 0.3 ends a subscription too when the task waits
                 return
             self._has_started = self._has_started or (problem is None and self.task_id is not None)  # the task exists, without events
-            failures += 1
-            # Resuming a stream is always safe; repeating the first request is not.
-            can_resume = self._has_started or (problem is not None and self._connection.can_retry(self._operation, problem, self._idempotency_key))
-            if not can_resume or not await self._connection.wait_before_retry(failures):
+            is_refusal = problem is None or isinstance(problem, _ResumptionRefusedError)
+            lost_at = outage.lost_at if outage.failures else self._connection.monotonic()
+            outage = Outage(lost_at, outage.failures + 1, outage.refusals + is_refusal)
+            # Some agents break each connection to a task that has ended.
+            final = await self._try_fetch_final_task() if outage.failures == _FAILURES_UNTIL_READ else None
+            if final is None and not await self._wait(outage, problem, began_at):
                 final = await self._try_fetch_final_task()
                 if final is None:
                     raise self._build_error(problem) from problem
+            if final is not None:
                 yield final
                 return
+
+    async def _wait(self, outage: Outage, problem: Exception | None, began_at: float) -> bool:
+        """Wait before the next connection; ``False`` if there is none. Resuming is always safe; repeating the first request is not."""
+        if self._has_started:
+            return await self._connection.wait_before_resuming(outage)
+        if problem is None or not self._connection.can_retry(self._operation, problem, self._idempotency_key):
+            return False
+        return await self._connection.wait_before_retry(outage.failures, began_at)
 
     async def _follow_connection(self) -> AsyncGenerator[TaskEvent, None]:
         """Follow one connection; read the final task if the agent no longer streams it."""
@@ -208,7 +237,7 @@ class TaskStream:
         except UnauthenticatedError as error:
             if is_resuming or self.task_id is None:
                 raise
-            raise ConnectionLostError("Stream: the agent no longer accepts the credentials") from error  # an httpx.Auth may renew them
+            raise _ResumptionRefusedError("Stream: the agent no longer accepts the credentials") from error  # an httpx.Auth may renew them
         except UnavailableError:
             self.cursor = None if is_resuming else self.cursor  # the agent's event log may no longer reach back to the cursor
             raise
@@ -281,7 +310,7 @@ class TaskStream:
         task = await self._connection.get_task(self.task_id or "")
         self.state = task.status.state
         if str(self.state) not in TERMINAL_STATES | INTERRUPTED_STATES:
-            raise ConnectionLostError("Stream: the agent refuses to resume the stream of a running task")
+            raise _ResumptionRefusedError("Stream: the agent refuses to resume the stream of a running task")
         self.is_over = True
         return task
 

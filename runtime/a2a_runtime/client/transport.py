@@ -86,6 +86,17 @@ def is_retryable_status(safety: RetrySafety, status: int) -> bool:
     return status in _RETRYABLE_STATUSES[safety]
 
 
+class Outage(NamedTuple):
+    """The time since the last event of a stream."""
+
+    lost_at: float = 0.0
+    """When the stream broke, by the monotonic clock."""
+    failures: int = 0
+    """Connections without a new event."""
+    refusals: int = 0
+    """Those of them to an agent that was there: it ended the stream, or refused to resume it."""
+
+
 def get_retry_delay(policy: RetryPolicy, attempt: int, random_fraction: float, retry_after: float | None = None) -> float | None:
     """Compute the seconds to wait after a failed attempt (counted from 1); ``None`` after the last one.
 
@@ -100,6 +111,18 @@ def get_retry_delay(policy: RetryPolicy, attempt: int, random_fraction: float, r
     return min(doubled * (1.0 + random_fraction), policy.max_delay)
 
 
+def get_resume_delay(policy: RetryPolicy, outage: Outage, random_fraction: float, now: float) -> float | None:
+    """Compute the seconds to wait before a broken stream is resumed; ``None`` after the time of the policy.
+
+    The waits stay short, so that a reader is back soon after its agent.
+    """
+    left = policy.stream_seconds - (now - outage.lost_at)
+    if policy.attempts <= max(outage.refusals, 1) or left <= 0:
+        return None
+    doubled = policy.initial_delay * 2.0 ** min(outage.failures - 1, 30)
+    return min(doubled * (1.0 + random_fraction), _MAX_RESUME_DELAY, policy.max_delay, left)
+
+
 def parse_retry_after(header: str | None) -> float | None:
     """Parse the seconds of a Retry-After header; dates are ignored."""
     text = (header or "").strip()
@@ -107,6 +130,7 @@ def parse_retry_after(header: str | None) -> float | None:
 
 
 _CONNECT_TIMEOUT = 10.0
+_MAX_RESUME_DELAY = 2.0
 _MAX_REDIRECTS = 10
 _HTTPS = "https"
 
@@ -143,7 +167,8 @@ class HttpTransport:
 
     def __init__(self, http: httpx.AsyncClient, options: ClientOptions, timeout: float | None) -> None:
         self._http, self._options = http, options
-        self._message_seconds = timeout
+        self.message_seconds = timeout
+        """Time of one message with all of its attempts."""
         self._read_seconds = options.read_timeout if timeout is None else min(timeout, options.read_timeout)
         connect = min(self._read_seconds, _CONNECT_TIMEOUT)
         self._message_timeout, self._read_timeout = httpx.Timeout(timeout, connect=connect), httpx.Timeout(self._read_seconds, connect=connect)
@@ -155,35 +180,52 @@ class HttpTransport:
         return self._http.auth is not None or bool(self._options.headers)
 
     async def fetch(self, request: OutgoingRequest, safety: RetrySafety, headers: Mapping[str, str], *, max_bytes: int) -> ClientResponse:
-        """Send a request and read the response, with retries as far as they are safe."""
-        attempt = 0
+        """Send a request and read the response, with retries as far as they are safe; the timeout is that of all attempts together."""
+        seconds, timeouts = (self.message_seconds, self._message_timeout) if request.is_message else (self._read_seconds, self._read_timeout)
+        clock, attempt = self._options.clock, 0
+        began_at = clock.monotonic()
         while True:
             attempt += 1
+            left = None if seconds is None else seconds - (clock.monotonic() - began_at)
             try:
-                response = await self._fetch_once(request, headers, max_bytes)
-                retry_after = parse_retry_after(response.headers.get("retry-after"))
-                if not is_retryable_status(safety, response.status) or not await self.wait_before_retry(attempt, retry_after):
-                    return response
+                async with _translate_errors(request.url, left, seconds):
+                    response = await self._fetch_once(request, headers, max_bytes, timeouts)
             except TransportError as error:
-                if not is_retryable_error(safety, error) or not await self.wait_before_retry(attempt):
+                if not is_retryable_error(safety, error) or not await self.wait_before_retry(attempt, None, began_at, seconds):
                     raise
+            else:
+                retry_after = parse_retry_after(response.headers.get("retry-after"))
+                if not is_retryable_status(safety, response.status):
+                    return response
+                if not await self.wait_before_retry(attempt, retry_after, began_at, seconds):
+                    return response
 
-    async def wait_before_retry(self, attempt: int, retry_after: float | None = None) -> bool:
-        """Wait before the next attempt; ``False`` if there is none."""
+    async def wait_before_retry(self, attempt: int, retry_after: float | None = None, began_at: float = 0.0, seconds: float | None = None) -> bool:
+        """Wait before the next attempt; ``False`` if there is none, or if it would begin after the seconds of the call."""
         delay = get_retry_delay(self._options.retry_policy, attempt, random.random(), retry_after)  # noqa: S311 - jitter, no secret
-        if delay is not None:
-            await self._options.clock.sleep(delay)
-        return delay is not None
+        if delay is None or (seconds is not None and self._options.clock.monotonic() + delay >= began_at + seconds):
+            return False
+        await self._options.clock.sleep(delay)
+        return True
+
+    async def wait_before_resuming(self, outage: Outage) -> bool:
+        """Wait before a broken stream is resumed; ``False`` if its time is over."""
+        clock = self._options.clock
+        delay = get_resume_delay(self._options.retry_policy, outage, random.random(), clock.monotonic())  # noqa: S311 - jitter, no secret
+        if delay is None:
+            return False
+        await clock.sleep(delay)
+        return True
 
     def open_stream(self, request: OutgoingRequest, headers: Mapping[str, str]) -> AbstractAsyncContextManager[httpx.Response]:
         """Open a streaming response; its connection is released on exit."""
-        return self._send(request, headers, self._stream_timeout, self._message_seconds)
+        return self._send(request, headers, self._stream_timeout, self.message_seconds)
 
     async def read_body(self, response: httpx.Response, max_bytes: int) -> bytes:
         """Read a body up to a limit."""
         parts: list[bytes] = []
         size = 0
-        async with _translate_errors(str(response.url), self._message_seconds):
+        async with _translate_errors(str(response.url), self.message_seconds):
             async for part in response.aiter_bytes():
                 size += len(part)
                 if size > max_bytes:
@@ -201,14 +243,12 @@ class HttpTransport:
         """Close every connection."""
         await self._http.aclose()
 
-    async def _fetch_once(self, request: OutgoingRequest, headers: Mapping[str, str], max_bytes: int) -> ClientResponse:
-        seconds, timeouts = (self._message_seconds, self._message_timeout) if request.is_message else (self._read_seconds, self._read_timeout)
-        async with _translate_errors(request.url, seconds):
-            for _ in range(_MAX_REDIRECTS):
-                async with self._send(request, headers, timeouts) as response:
-                    if not request.follow_redirects or not response.has_redirect_location:
-                        return ClientResponse(response.status_code, response.headers, await self.read_body(response, max_bytes), str(response.url))
-                    request, headers = self._follow_redirect(request, headers, response)
+    async def _fetch_once(self, request: OutgoingRequest, headers: Mapping[str, str], max_bytes: int, timeouts: httpx.Timeout) -> ClientResponse:
+        for _ in range(_MAX_REDIRECTS):
+            async with self._send(request, headers, timeouts) as response:
+                if not request.follow_redirects or not response.has_redirect_location:
+                    return ClientResponse(response.status_code, response.headers, await self.read_body(response, max_bytes), str(response.url))
+                request, headers = self._follow_redirect(request, headers, response)
         raise InvalidResponseError(f"{request.url}: more than {_MAX_REDIRECTS} redirects; pass the URL of the last one")
 
     def _follow_redirect(
@@ -243,8 +283,11 @@ class HttpTransport:
 
 
 @asynccontextmanager
-async def _translate_errors(url: str, seconds: float | None = None) -> AsyncGenerator[None, None]:
-    """Map the errors of httpx to those of the client, and limit the time: httpx limits the pauses between two reads only."""
+async def _translate_errors(url: str, seconds: float | None = None, whole_seconds: float | None = None) -> AsyncGenerator[None, None]:
+    """Map the errors of httpx to those of the client, and limit the time: httpx limits the pauses between two reads only.
+
+    ``whole_seconds`` is the time of the call of which these seconds are left.
+    """
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
@@ -252,7 +295,7 @@ async def _translate_errors(url: str, seconds: float | None = None) -> AsyncGene
     except TimeoutError as error:
         if not limit.expired():  # raised inside, not by this limit
             raise
-        raise ResponseTimeoutError(f"No complete response in {seconds:g} s ({url})") from error
+        raise ResponseTimeoutError(f"No complete response in {whole_seconds or seconds:g} s ({url})") from error
     except (httpx.RequestError, httpx.InvalidURL) as error:
         kind, text = next((kind, text) for each, kind, text in _ERROR_TABLE if isinstance(error, each))
         raise kind(f"{text} ({url}): {str(error) or type(error).__name__}") from error

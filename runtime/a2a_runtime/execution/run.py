@@ -249,6 +249,11 @@ class TaskRun:
             if self.stop_reason is None:
                 if self.task.cancelling():
                     raise  # the event loop is being closed; there is no time for anything
+                log.exception(
+                    "handler failed: task %s, skill %s: it ended in a CancelledError of its own",
+                    self.context.task_id,
+                    self.skill.id,
+                )
                 outcome = RunOutcome(State.FAILED, self.context.reply(HANDLER_FAILED))
         finally:
             self._phase = RunPhase.ENDING

@@ -44,12 +44,19 @@ class BadServer:
 
     @asynccontextmanager
     async def client(
-        self, pin: Pin = NEW, *, attempts: int = 3, patience: float = 5.0, silence: float = 5.0, limits: ResponseLimits | None = None
+        self,
+        pin: Pin = NEW,
+        *,
+        attempts: int = 3,
+        patience: float = 5.0,
+        silence: float = 5.0,
+        resumes: float = 5.0,
+        limits: ResponseLimits | None = None,
     ) -> AsyncGenerator[A2AClient, None]:
         """Serve, and give a client that knows how to talk to it."""
         server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-        retries = RetryPolicy(attempts=attempts, initial_delay=0.01, idempotent=self._keyed)
+        retries = RetryPolicy(attempts, 0.01, idempotent=self._keyed, stream_seconds=resumes)
         options = ClientOptions(pin=pin, interface_url=self.url, retry_policy=retries, stream_idle_timeout=silence, limits=limits or ResponseLimits())
         try:
             async with A2AClient(self.url, timeout=patience, options=options) as client:

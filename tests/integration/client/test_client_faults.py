@@ -228,7 +228,7 @@ BROKEN: dict[str, tuple[bytes, type[Exception], str]] = {
 @pytest.mark.parametrize(("said", "kind", "text"), BROKEN.values(), ids=BROKEN.keys())
 async def test_streams_that_break_say_so(said: bytes, kind: type[Exception], text: str) -> None:
     """None ends as if all were well."""
-    async with BadServer(said).client(limits=ResponseLimits(event_bytes=2000)) as client:
+    async with BadServer(said).client(resumes=0.1, limits=ResponseLimits(event_bytes=2000)) as client:
         with pytest.raises(kind, match=text):
             await collected(client)
 

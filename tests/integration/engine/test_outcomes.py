@@ -143,6 +143,26 @@ async def test_every_handler_has_one_outcome(run: RunAgent, handler: object, sta
         assert b"secret" not in b"".join(event.body for event in events)
 
 
+async def cancels_inner_work(_ctx: TaskContext) -> None:
+    """Wait for work that is canceled, as a library may do it."""
+    inner = asyncio.create_task(asyncio.sleep(10))
+    inner.cancel()
+    await inner
+
+
+async def test_a_handler_that_ends_in_a_cancellation_of_its_own_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """The log has the skill and the line of the handler; for a cancellation by the caller it has nothing."""
+    with caplog.at_level(logging.WARNING):
+        async with run_agent(cancels_inner_work) as one, asyncio.timeout(30):
+            task = await one.send("hi")
+            assert State(task.status.state) is State.FAILED
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    assert task.id in record.getMessage()
+    assert record.exc_text is not None
+    assert "await inner" in record.exc_text
+
+
 async def test_exceptions_are_logged_and_hidden_from_the_caller(caplog: pytest.LogCaptureFixture) -> None:
     """The log has the full traceback, and the next task runs."""
     with caplog.at_level(logging.ERROR):

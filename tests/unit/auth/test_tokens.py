@@ -151,6 +151,19 @@ def test_a_shared_secret_is_a_key() -> None:
         shared.authenticate(build_bearer(jwt.encode(build_claims(), "t" * 32, "HS256")))
 
 
+def test_the_keys_have_their_algorithms() -> None:
+    """A validation that names no algorithm takes those of the keys, and one whose algorithms fit no key is refused: it would refuse every token."""
+    shared = JwtAuthenticator(keys_from_secret(SECRET * 2, "HS512"), JwtValidation(ISSUER, AUDIENCE))
+    assert isinstance(shared.authenticate(build_bearer(jwt.encode(build_claims(), SECRET * 2, "HS512"))), Identity)
+    with pytest.raises(InvalidCredentialsError, match="algorithm"):
+        shared.authenticate(build_bearer(jwt.encode(build_claims(), SECRET * 2, "HS256")))
+    assert isinstance(JwtAuthenticator(TRUSTED.keys(), JwtValidation(ISSUER, AUDIENCE)).authenticate(build_bearer(TRUSTED.issue_token())), Identity)
+    with pytest.raises(ValueError, match=r"algorithms: ES256, RS256 fit none of the keys.*name HS256"):
+        JwtAuthenticator(keys_from_secret(SECRET), JwtValidation(ISSUER, AUDIENCE, ("RS256", "ES256")))
+    with pytest.raises(ValueError, match="some use a secret and some a public key"):
+        JwtAuthenticator(keys_from_secret(SECRET) + TRUSTED.keys(), JwtValidation(ISSUER, AUDIENCE))
+
+
 def test_a_public_key_is_never_a_secret() -> None:
     """An RSA key as PEM, used as the secret of HS256, is rejected although the signature fits."""
     private = generate_private_key(65537, 2048)

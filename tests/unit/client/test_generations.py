@@ -62,6 +62,10 @@ class Script:
         """Number no events."""
         return False
 
+    def monotonic(self) -> float:
+        """Have no time."""
+        return 0.0
+
 
 async def read(*events: StreamResponse, reads: Sequence[Task] = ()) -> tuple[list[tuple[str, int]], int]:
     """Read a stream: the types of its events with their generations, and the generation that the stream is at."""

@@ -27,7 +27,7 @@ from a2a_contract.v1_0 import (
 from a2a_runtime.client.errors import ClosedError, ConnectionLostError, ResponseTimeoutError, StreamLostError
 from a2a_runtime.client.sse import ServerEvent
 from a2a_runtime.client.stream import TaskEvent, TaskStream
-from a2a_runtime.client.transport import get_retry_safety, is_retryable_error
+from a2a_runtime.client.transport import Outage, get_retry_safety, is_retryable_error
 
 pytestmark = pytest.mark.anyio
 
@@ -107,9 +107,17 @@ class Script:
         """Continue after an event, as our own agents do."""
         return self.continues
 
-    async def wait_before_retry(self, failures: int) -> bool:
+    async def wait_before_retry(self, failures: int, began_at: float) -> bool:  # noqa: ARG002 - as the port has it
         """Wait for no time."""
         return failures < self.patience
+
+    async def wait_before_resuming(self, outage: Outage) -> bool:
+        """Wait for no time."""
+        return outage.failures < self.patience
+
+    def monotonic(self) -> float:
+        """Have no time."""
+        return 0.0
 
     def stream(self) -> TaskStream:
         """Send a message."""

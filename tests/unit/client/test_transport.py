@@ -52,7 +52,7 @@ class Network:
         self.answers, self.requests = list(answers), list[httpx.Request]()
         self.clock = Naps()
         http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
-        self.transport = HttpTransport(http, ClientOptions(clock=self.clock, retry_policy=RetryPolicy(attempts=3, initial_delay=1.0)), 5.0)
+        self.transport = HttpTransport(http, ClientOptions(clock=self.clock, retry_policy=RetryPolicy(attempts=3, initial_delay=1.0)), 50.0)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
