@@ -70,7 +70,9 @@ class SchemaValidator:
             raise SchemaMismatchError([(render_path(steps), text) for steps, text in self.list_errors(value)])
 
     def list_errors(self, value: object) -> list[tuple[FieldPath, str]]:
-        """List the first errors of a value that does not match, each with its path."""
+        """List the first errors of a value, each with its path; none if it matches."""
+        if self.is_valid(value):
+            return []
         return [*dict.fromkeys((each.path, each.text) for each in list_mismatches(self._documents, value))]
 
 

@@ -67,7 +67,7 @@ class LocalConnection(ClientConnection):
                     current_origin.set(outer)
                 if event is None:
                     return
-                yield ServerEvent(MESSAGE, event.data.json, str(event.seq) if event.seq else None)
+                yield ServerEvent(MESSAGE, event.data.json, event.cursor or None)
 
     async def decode_event(self, operation: Operation, event: ServerEvent) -> StreamResponse:  # noqa: ARG002 - the port of all connections
         """Decode an event."""

@@ -29,7 +29,8 @@ EVENT_NUMBERS = b"event-numbers"
 """Key of the metadata by which a client asks for the numbers of events. Each message of a stream then begins with a field that others skip."""
 
 _EVENT_NUMBER_TAG = b"\xf8\xff\xff\xff\x0f"
-"""The largest field number, which no version of the protocol will use, as a varint."""
+_EVENT_MARK_TAG = b"\xf0\xff\xff\xff\x0f"
+"""The two largest field numbers, which no version of the protocol will use, as varints."""
 _MAX_VARINT_BYTES = 10
 _STATUS = "google.rpc.Status"
 _REFLECTION = {
@@ -148,22 +149,35 @@ def decode_details(data: bytes) -> list[Mapping[str, object]]:
     return details
 
 
-def number_event(number: int) -> bytes:
-    """Encode the field with the number of an event, the first one of its message."""
+def number_event(number: int, mark: int = 0) -> bytes:
+    """Encode the fields with the number of an event and its mark, if it has one: the first ones of its message."""
     data = bytearray(_EVENT_NUMBER_TAG)
     put_varint(data, number)
+    if mark:
+        data += _EVENT_MARK_TAG
+        put_varint(data, mark)
     return bytes(data)
 
 
-def read_event_number(message: bytes) -> int | None:
-    """Read the number of an event from its message, if it has one."""
-    if not message.startswith(_EVENT_NUMBER_TAG):
+def read_event_cursor(message: bytes) -> str | None:
+    """Read the cursor of an event from its message, if it has one: its number, and its mark if it has one."""
+    found = _read_varint(message, 0, _EVENT_NUMBER_TAG)
+    if found is None:
         return None
-    number = 0
-    for shift, byte in enumerate(message[len(_EVENT_NUMBER_TAG) : len(_EVENT_NUMBER_TAG) + _MAX_VARINT_BYTES]):
-        number |= (byte & 0x7F) << (7 * shift)
+    number, end = found
+    marked = _read_varint(message, end, _EVENT_MARK_TAG)
+    return str(number) if marked is None else f"{number}-{marked[0]:x}"
+
+
+def _read_varint(message: bytes, start: int, tag: bytes) -> tuple[int, int] | None:
+    """Read a field at a place, and return its value and its end; ``None`` if another field is there."""
+    if not message.startswith(tag, start):
+        return None
+    value, begin = 0, start + len(tag)
+    for place, byte in enumerate(message[begin : begin + _MAX_VARINT_BYTES]):
+        value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:  # noqa: PLR2004 - the last byte of a varint
-            return number
+            return value, begin + place + 1
     return None
 
 

@@ -22,7 +22,7 @@ from google.protobuf import json_format
 from a2a_contract import protobuf
 from a2a_contract.errors import ERRORS
 from a2a_contract.protobuf_values import Method
-from a2a_runtime.protobuf import STATUS_TRAILER, decode_details, message_class, message_pool, read_event_number
+from a2a_runtime.protobuf import STATUS_TRAILER, decode_details, message_class, message_pool, read_event_cursor
 
 # Status codes of HTTP by those of gRPC, as google/rpc/code.proto maps them.
 STATUSES = {
@@ -125,8 +125,8 @@ def to_event(method: Method, message: bytes) -> bytes:
     """Encode a message of a stream as a server-sent event."""
     pool = method.response.pool
     body = json_format.MessageToJson(message_class(method.response.name, pool).FromString(message), indent=None, descriptor_pool=message_pool(pool))
-    number = read_event_number(message)
-    return (f"id: {number}\n" if number else "").encode() + f"data: {body}\n\n".encode()
+    cursor = read_event_cursor(message)
+    return (f"id: {cursor}\n" if cursor else "").encode() + f"data: {body}\n\n".encode()
 
 
 def build_error_response(error: Any) -> httpx.Response:  # noqa: ANN401 - both a call and an error, whose stubs say less

@@ -200,11 +200,11 @@ async def _wait(seconds: float | None, path: str, awaitable: Any) -> Any:  # noq
 
 
 def _encode_event(codec: Codec, message: bytes) -> bytes:
-    from a2a_runtime.protobuf import read_event_number  # noqa: PLC0415 - for this binding only
+    from a2a_runtime.protobuf import read_event_cursor  # noqa: PLC0415 - for this binding only
 
-    number = read_event_number(message)
+    cursor = read_event_cursor(message)
     data = b"data: %b\n\n" % _read(codec, message)
-    return data if number is None else b"id: %d\n%b" % (number, data)
+    return data if cursor is None else b"id: %b\n%b" % (cursor.encode(), data)
 
 
 def _write(codec: Codec, document: bytes) -> bytes:

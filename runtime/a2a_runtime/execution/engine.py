@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -154,38 +154,26 @@ class Engine:
         return await self.readers.load(scope, wire_id, history_length, include_artifacts=include_artifacts)
 
     async def follow(
-        self, scope: TaskScope, wire_id: str, cursor: int | None = None, until: frozenset[State] = TERMINAL, *, with_messages: bool = False
+        self,
+        scope: TaskScope,
+        wire_id: str,
+        cursor: int | None = None,
+        until: frozenset[State] = TERMINAL,
+        *,
+        mark: int = 0,
+        with_messages: bool = False,
     ) -> AsyncGenerator[LoggedEvent, None]:
         """Follow a task up to and with the event that brings it into one of these states, with messages of clients if wanted.
 
-        Without a cursor, a task that has ended is refused (``TaskTerminalError``).
+        ``mark`` is the mark of the event at the cursor. Without a cursor, a task that has ended is refused (``TaskTerminalError``).
         """
         stored = await self.load(scope, wire_id, 0 if cursor is not None else None, include_artifacts=cursor is None)
         if cursor is None:
             if stored.state in TERMINAL:
                 raise TaskTerminalError(f"The task has ended ({stored.state.name})")
-        elif cursor > stored.last_seq:
+        elif cursor > stored.last_seq and not mark:  # with a mark it was an event of the task, before the store fell back
             raise InvalidParamsError(fields=((CURSOR_HEADER, f"The task has {stored.last_seq} events; there is none after number {cursor}"),))
-        return self._follow(stored, cursor, until, with_messages)
-
-    async def _follow(
-        self,
-        stored: StoredTask,
-        cursor: int | None,
-        until: frozenset[State],
-        with_messages: bool,  # noqa: FBT001 - private, and one place
-    ) -> AsyncGenerator[LoggedEvent, None]:
-        if cursor == stored.last_seq and stored.state in TERMINAL:
-            return
-        if cursor is None:
-            yield stored.to_event()
-            if stored.state in until:
-                return
-            cursor = stored.last_seq
-        mark = stored.mark if cursor == stored.last_seq else 0
-        async with aclosing(self.readers.follow(stored, cursor, until, mark=mark, with_messages=with_messages)) as events:
-            async for event in events:
-                yield event
+        return self.readers.follow(stored, cursor, until, mark=mark, with_messages=with_messages)
 
     async def begin(self, scope: TaskScope, new: NewTask, caller: Caller | None = None) -> AcceptedMessage | Message:
         """Run a handler, and create its task if it needs one; otherwise return its message."""

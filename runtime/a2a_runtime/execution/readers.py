@@ -37,13 +37,24 @@ class TaskReaders:
     async def follow(
         self,
         stored: StoredTask,
-        cursor: int,
+        cursor: int | None,
         until: frozenset[State] = TERMINAL,
         *,
         mark: int = 0,
         with_messages: bool = False,
     ) -> AsyncGenerator[LoggedEvent, None]:
-        """Follow a task from an event with a mark on, up to the event that brings it into one of these states."""
+        """Follow a task from an event with a mark on, up to the event that brings it into one of these states.
+
+        Without a cursor, the task comes first, as a snapshot.
+        """
+        if cursor is None:
+            yield stored.to_event()
+            if stored.state in until:
+                return
+            cursor, mark = stored.last_seq, stored.mark
+        is_at_end = cursor == stored.last_seq and mark in {0, stored.mark}
+        if is_at_end and stored.state in TERMINAL:
+            return
         while True:
             following = self._hub.follow(stored.key, cursor, until, mark=mark, with_messages=with_messages)
             try:

@@ -127,7 +127,7 @@ class CallEndpoint(grpc.GenericRpcHandler):  # type: ignore[type-arg]  # generic
             await call.send_headers([*marks, *list_extension_headers(call, invocation.context)])
             async for event in events:
                 message = _write(method, event.data)
-                await call.send_message(number_event(event.seq) + message if has_numbers and event.seq else message)
+                await call.send_message(number_event(event.seq, event.mark) + message if has_numbers and event.seq else message)
 
     async def _admit(self, call: CallRequest, method: Method, data: bytes) -> Invocation:
         """Admit a call, and parse its message."""

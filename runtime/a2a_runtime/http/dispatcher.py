@@ -218,7 +218,7 @@ class Dispatcher:
             headers = (*headers, _CONNECTION_CLOSE)  # the rest of the body is not read
         media_type = request.response_media_type()
         if request.is_stream and status == HTTPStatus.OK and DIALECTS[request.dialect].stream_errors_as_events:
-            body, media_type, headers = encode_event(0, body), EVENT_STREAM, (*headers, _NO_STORE)
+            body, media_type, headers = encode_event("", body), EVENT_STREAM, (*headers, _NO_STORE)
         await send_response(request, body, media_type, status=status, headers=headers)
 
     def render_error(self, request: HttpRequest, error: Exception) -> ErrorResponse:
@@ -314,11 +314,11 @@ class Dispatcher:
         assert serialize is not None, "events have a result"  # noqa: S101 - a fact of the contract
 
         def encode(event: Event[WireModel]) -> bytes:
-            return encode_event(event.seq, prefix + serialize(event.data) + suffix)
+            return encode_event(event.cursor, prefix + serialize(event.data) + suffix)
 
         def encode_error(error: Exception) -> bytes:
             body = self.render_error(request, error).body
-            return encode_event(0, body) if request.binding is ProtocolBinding.JSONRPC else encode_error_event(body)
+            return encode_event("", body) if request.binding is ProtocolBinding.JSONRPC else encode_error_event(body)
 
         if invocation.binding.dialect == MESH.name and request.is_http_1:
             headers.append(_CONNECTION_KEEP_ALIVE)

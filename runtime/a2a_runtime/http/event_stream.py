@@ -44,9 +44,10 @@ def _escape(match: re.Match[bytes]) -> bytes:
     return encode_basestring_ascii(match[0].decode())[1:-1].encode()
 
 
-def encode_event(number: int, json: bytes) -> bytes:
-    """Encode one event; number 0 stands for an event that is not in the log, and gives it no id."""
-    return b"id: %d\ndata: %b\n\n" % (number, to_ascii_json(json)) if number else b"data: %b\n\n" % to_ascii_json(json)
+def encode_event(cursor: str, json: bytes) -> bytes:
+    """Encode one event; without a cursor it is not in the log, and gets no id."""
+    data = b"data: %b\n\n" % to_ascii_json(json)
+    return b"id: %b\n%b" % (cursor.encode(), data) if cursor else data
 
 
 def encode_error_event(json: bytes) -> bytes:

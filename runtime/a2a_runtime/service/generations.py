@@ -148,9 +148,9 @@ class GenerationService(Service):
                 task = body.get("task") if event.seq else None
                 if is_json_object(task):
                     record = await self._read_record(await self._engine.load(scope, str(task["id"])), event.seq)
-                    yield Event(event.seq, Encoded(StreamResponse, render({"task": record.show_task(task, timeline_length)})))
+                    yield Event(event.seq, Encoded(StreamResponse, render({"task": record.show_task(task, timeline_length)})), event.mark)
                 elif not event.seq:
                     yield event
                 else:
                     record = record or await self._read_record(await self._engine.load(scope, wire_id), event.seq - 1)
-                    yield Event(event.seq, Encoded(StreamResponse, render(record.add(event.seq, event.data.json))))
+                    yield Event(event.seq, Encoded(StreamResponse, render(record.add(event.seq, event.data.json))), event.mark)

@@ -65,7 +65,7 @@ class MessageOperations(ServiceBase):
         state = stored.state
         try:
             is_srs = context.srs_form is not None
-            yield build_status_event(stored) if is_srs else Event(stored.last_seq, to_stream_response(stored.to_event()))
+            yield build_status_event(stored) if is_srs else Event(stored.last_seq, to_stream_response(stored.to_event()), stored.mark)
             if state in SETTLED:
                 return
             with_messages = context.has_generations
@@ -73,7 +73,7 @@ class MessageOperations(ServiceBase):
             async with aclosing(following) as events:
                 async for event in events:
                     state = event.state
-                    yield Event(event.seq, to_stream_response(event))
+                    yield Event(event.seq, to_stream_response(event), event.mark)
         except (GeneratorExit, asyncio.CancelledError):
             if context.is_canceled_on_disconnect and state not in SETTLED:
                 await self._engine.cancel_if_active(stored)

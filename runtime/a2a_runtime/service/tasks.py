@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
@@ -50,7 +51,8 @@ _DIALECTS_REQUIRING_CONTEXT = frozenset({V0_3.name})
 _PRESENTATION_MEMBERS = ("page_size", "page_token", "history_length", "include_artifacts")
 _NON_FILTER_MEMBERS = frozenset((*_PRESENTATION_MEMBERS, *map(ListTasksRequest.wire_name, _PRESENTATION_MEMBERS)))
 """Members of a list request that do not select tasks, in both spellings."""
-_MAX_CURSOR_DIGITS = 18  # every number of so many digits fits into the event numbers of any store
+_CURSOR = re.compile(r"([0-9]{1,18})(?:-([0-9a-f]{1,15}))?")
+"""Number and mark of an event; numbers and marks of so many digits fit into any store."""
 _SUBSCRIPTION_END_STATES: Mapping[str, frozenset[State]] = {V0_3.name: SETTLED, V0_3_PROTO.name: SETTLED}
 
 
@@ -144,13 +146,14 @@ def _ensure_artifacts(task: bytes) -> bytes:
     return task if has_some else task[:-1] + b',"artifacts":[]}'
 
 
-def parse_cursor(last_event_id: str | None) -> int | None:
-    """Parse the ``Last-Event-ID`` of a request."""
+def parse_cursor(last_event_id: str | None) -> tuple[int | None, int]:
+    """Parse the ``Last-Event-ID`` of a request: the number of an event, and its mark in a store that has marks."""
     if last_event_id is None:
-        return None
-    if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= _MAX_CURSOR_DIGITS):
-        raise InvalidParamsError(fields=((CURSOR_HEADER, "is not the number of an event"),))
-    return int(last_event_id)
+        return None, 0
+    found = _CURSOR.fullmatch(last_event_id)
+    if found is None:
+        raise InvalidParamsError(fields=((CURSOR_HEADER, "is not the id of an event"),))
+    return int(found[1]), int(found[2] or "0", 16)
 
 
 class SubscriptionOperations(ServiceBase):
@@ -162,10 +165,11 @@ class SubscriptionOperations(ServiceBase):
         In 1.0 the subscription outlasts the questions of the task; in 0.3 the event of a question has ``final``, after which nothing may come.
         """
         require_streaming(context.surface)
-        cursor, end_states = parse_cursor(context.last_event_id), _SUBSCRIPTION_END_STATES.get(context.dialect, TERMINAL)
+        cursor, mark = parse_cursor(context.last_event_id)
+        end_states = _SUBSCRIPTION_END_STATES.get(context.dialect, TERMINAL)
         scope = context.task_scope(request.tenant)
         try:
-            following = await self._engine.follow(scope, request.id, cursor, end_states, with_messages=context.has_generations)
+            following = await self._engine.follow(scope, request.id, cursor, end_states, mark=mark, with_messages=context.has_generations)
         except TaskTerminalError:
             if not follows_srs(context):
                 raise
@@ -173,7 +177,7 @@ class SubscriptionOperations(ServiceBase):
             return
         async with aclosing(following) as events:
             async for event in events:
-                yield Event(event.seq, to_stream_response(event))
+                yield Event(event.seq, to_stream_response(event), event.mark)
 
 
 class PushConfigOperations(ServiceBase):

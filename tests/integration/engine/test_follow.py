@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from a2a_contract.errors import InvalidParamsError, TaskNotFoundError
 from a2a_contract.lifecycle import State
+from a2a_contract.service import Event
 from a2a_runtime.caller import TaskScope
 from a2a_runtime.errors import TaskTerminalError
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.engine import EngineOptions, to_stream_response
+from a2a_runtime.execution.skill import Skill
 from a2a_runtime.lifecycle import SETTLED
+from a2a_runtime.service.tasks import parse_cursor
 from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.memory import MemoryStore
+from a2a_runtime.stores.sqlite import SqliteStore
 from a2a_runtime.testing.agent import FAST_SETTINGS, run_agent
 
 from .conftest import RunAgent
@@ -117,6 +122,22 @@ async def test_a_deleted_log_is_replaced_by_a_snapshot() -> None:
         (event,) = await one.collect_events(first, 2)
         assert event.state is State.COMPLETED
         assert len(to_stream_response(event).model.task.artifacts[0].parts) == 3
+
+
+@pytest.mark.parametrize("ahead", [0, 7], ids=["another event", "beyond the log"])
+async def test_a_client_that_resumes_after_a_lost_event_gets_the_task(tmp_path: Path, ahead: int) -> None:
+    """The number of its last event belongs to another event now, or to none: the mark in its cursor shows it."""
+    async with run_agent(Skill("asks", asks), store=SqliteStore(tmp_path / "tasks.db")) as one:
+        started = await one.start("x")
+        last = await one.wait_for_state(started, State.INPUT_REQUIRED)
+        known = Event(last.seq, to_stream_response(last), last.mark).cursor
+        assert parse_cursor(known) == (last.seq, last.mark)
+        kept = await one.engine.follow(one.scope, started.wire_id, last.seq, SETTLED, mark=last.mark)
+        lost = await one.engine.follow(one.scope, started.wire_id, last.seq + ahead, SETTLED, mark=last.mark + 1)
+        async with asyncio.timeout(10), aclosing(kept), aclosing(lost):
+            assert (await anext(lost)).body.startswith(b'{"task":')
+            await one.send_to_task(started, "yes")
+            assert (await anext(kept)).seq == last.seq + 1
 
 
 async def test_a_deleted_task_ends_its_streams_with_an_error(store: Store) -> None:

@@ -188,7 +188,7 @@ async def test_of_many_callers_with_one_generation_one_is_accepted(make_store: M
         accepted = [each for each in outcomes if isinstance(each, AcceptedMessage)]
         refused = [each for each in outcomes if isinstance(each, TaskGenerationMismatchError)]
         assert (len(accepted), len(refused)) == (1, CALLERS - 1), outcomes
-        assert all(int(each.details["generation"]) > generation for each in refused)
+        assert all(int(each.details["current_generation"]) > generation for each in refused)
         await one.wait_terminal(started)
         stored = await one.engine.load(one.scope, started.wire_id)
         assert sum(each.role == "ROLE_USER" for each in stored.task.model.history or []) == 2

@@ -17,7 +17,7 @@ from a2a_contract.protobuf_values import write_message
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.interfaces import GrpcOptions
-from a2a_runtime.protobuf import STATUS_TRAILER, decode_details, parse_message, read_event_number
+from a2a_runtime.protobuf import STATUS_TRAILER, decode_details, parse_message, read_event_cursor
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
@@ -93,7 +93,9 @@ class CallClient:
         call, method = self.open(name, document, metadata, **options)
         try:
             async for message in call:
-                yield read_event_number(message), json.loads(parse_message(method.response, message))
+                cursor = read_event_cursor(message)
+                number = None if cursor is None else int(cursor.partition("-")[0])
+                yield number, json.loads(parse_message(method.response, message))
         except grpc.aio.AioRpcError as error:
             raise CallError(error) from error
         finally:

@@ -15,8 +15,8 @@ LINE_ENDS_OF_PYTHON = "a\u2028b\u2029c\u0085d\u000be\u001cf"
 
 def test_an_event_has_id_and_data() -> None:
     """An event has its number as id, its data in one line, and an empty line after it; number 0 gives no id."""
-    assert encode_event(7, b'{"a":1}') == b'id: 7\ndata: {"a":1}\n\n'
-    assert encode_event(0, b"{}") == b"data: {}\n\n"
+    assert encode_event("7", b'{"a":1}') == b'id: 7\ndata: {"a":1}\n\n'
+    assert encode_event("", b"{}") == b"data: {}\n\n"
     assert encode_error_event(b"{}") == b"event: error\ndata: {}\n\n"
 
 
@@ -24,7 +24,7 @@ def test_an_event_has_id_and_data() -> None:
 def test_data_is_one_line_for_every_reader(text: str) -> None:
     """Nothing in the data ends a line for readers that split lines as Python does, and the data is the same."""
     data = json.dumps({"text": text}, ensure_ascii=False).encode()
-    lines = encode_event(1, data).decode().splitlines()
+    lines = encode_event("1", data).decode().splitlines()
     assert len(lines) == 3
     assert json.loads(lines[1].removeprefix("data: ")) == {"text": text}
 

@@ -1,6 +1,7 @@
 -- Lists of tasks, newest status first, and their totals. A page costs its length, in a table of any size. One row more than the page means that there is
 -- another page; without tasks there is one row with the total. Each kind of list has a statement, whose cached plan fits its index. The tasks of some
--- skills may be hidden from the reader (the last argument).
+-- skills may be hidden from the reader (the last argument); an expression is compared with them, since the planner knows how few skills there are, expects
+-- that next to no task is left, and sorts them all.
 
 -- name: total_of_states
 -- Of lists by state ($4): the total of what is kept, if $8; active states ($9) are counted.
@@ -23,7 +24,7 @@ WITH page AS MATERIALIZED (
     FROM unnest($4::text[]) AS wanted (state), LATERAL (
         SELECT key, status_at FROM a2a_tasks t
         WHERE scope = $3 AND t.state = wanted.state AND is_latest AND status_at >= $5::bigint AND (status_at, key) < ($6::bigint, $7::uuid)
-            AND skill <> ALL ($11::text[])
+            AND (skill || '') <> ALL ($11::text[])
         ORDER BY status_at DESC, key DESC LIMIT $10
     ) AS found
     ORDER BY found.status_at DESC, found.key DESC LIMIT $10
@@ -37,7 +38,7 @@ WITH page AS MATERIALIZED (
     SELECT key, status_at FROM a2a_tasks
     WHERE
         scope = $3 AND context_id = $4 AND is_latest AND state = ANY ($5::text[]) AND status_at >= $6::bigint
-        AND (status_at, key) < ($7::bigint, $8::uuid) AND skill <> ALL ($10::text[])
+        AND (status_at, key) < ($7::bigint, $8::uuid) AND (skill || '') <> ALL ($10::text[])
     ORDER BY status_at DESC, key DESC LIMIT $9
 )
 SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.status_at DESC, page.key DESC
@@ -48,7 +49,7 @@ WITH page AS MATERIALIZED (
     SELECT key FROM a2a_tasks
     WHERE
         scope = $3 AND state = ANY ($4::text[]) AND is_latest AND status_at >= $5::bigint
-        AND $6::bigint IS NOT NULL AND key < $7::uuid AND skill <> ALL ($11::text[])
+        AND $6::bigint IS NOT NULL AND key < $7::uuid AND (skill || '') <> ALL ($11::text[])
     ORDER BY key DESC LIMIT $10
 ), {total_of_states}
 SELECT total.tasks AS total, {task_columns}
@@ -61,7 +62,7 @@ WITH page AS MATERIALIZED (
     SELECT key FROM a2a_tasks
     WHERE
         scope = $3 AND context_id = $4 AND is_latest AND state = ANY ($5::text[]) AND status_at >= $6::bigint
-        AND $7::bigint IS NOT NULL AND key < $8::uuid AND skill <> ALL ($10::text[])
+        AND $7::bigint IS NOT NULL AND key < $8::uuid AND (skill || '') <> ALL ($10::text[])
     ORDER BY key DESC LIMIT $9
 )
 SELECT {task_columns} FROM page JOIN a2a_tasks t ON t.key = page.key {fragments} ORDER BY page.key DESC
@@ -78,14 +79,14 @@ WHERE scope = :scope AND context_id = :context_id AND is_latest AND state = ANY 
 -- name: count_visible_states
 -- The skill is in no index, so each task is read: only for a reader from whom skills are hidden.
 SELECT count(*) AS total FROM a2a_tasks
-WHERE scope = :scope AND is_latest AND state = ANY (:states::text[]) AND status_at >= :oldest AND skill <> ALL (:hidden::text[])
+WHERE scope = :scope AND is_latest AND state = ANY (:states::text[]) AND status_at >= :oldest AND (skill || '') <> ALL (:hidden::text[])
 
 -- name: count_visible_context
 -- As above.
 SELECT count(*) AS total FROM a2a_tasks
 WHERE
     scope = :scope AND context_id = :context_id AND is_latest AND state = ANY (:states::text[]) AND status_at >= :oldest
-    AND skill <> ALL (:hidden::text[])
+    AND (skill || '') <> ALL (:hidden::text[])
 
 -- name: remove_from_totals
 -- Before these tasks are deleted; their rows are locked. By state: a suspended task whose cancellation is requested is active, and is kept in the total

@@ -135,7 +135,7 @@ class Load:
                     self.acknowledged.append(stream.task_id)
                     self._streamed[stream.task_id] = seen
                 if stream.cursor is not None:
-                    seen.append((int(stream.cursor), isinstance(event, Task)))
+                    seen.append((number_of(stream.cursor), isinstance(event, Task)))
         except (A2AClientError, A2AError):
             if stream.task_id is None:  # not acknowledged; otherwise the check finds what is wrong with the task
                 raise
@@ -202,13 +202,18 @@ async def _find_end(client: A2AClient, task_id: str) -> Task | None:
     return task if State(task.status.state) in TERMINAL | INTERRUPTED else None
 
 
+def number_of(cursor: str) -> int:
+    """Return the number of the event at a cursor, which may have a mark too."""
+    return int(cursor.partition("-")[0])
+
+
 async def _read_events(client: A2AClient, task_id: str) -> tuple[list[int], list[int]]:
     """Read all events of a task that has ended: their numbers, and those with a terminal state."""
     numbers: list[int] = []
     ends: list[int] = []
     stream = client.subscribe(task_id, cursor="0")
     async for event in stream:
-        number = int(stream.cursor or 0)
+        number = number_of(stream.cursor or "0")
         numbers.append(number)
         if isinstance(event, Task | TaskStatusUpdateEvent) and State(event.status.state) in TERMINAL:
             ends.append(number)

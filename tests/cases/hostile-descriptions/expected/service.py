@@ -32,10 +32,17 @@ Answer = TypeVar("Answer", bound=WireModel)
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[Answer]):
-    """An event of a task with its number in the event log: a reader resumes after the last number that it received."""
+    """An event of a task with its number in the event log, and its mark there: a reader resumes after the last event that it received."""
 
     seq: int
     data: Encoded[Answer]
+    mark: int = 0
+
+    @property
+    def cursor(self) -> str:
+        """Number and mark as one text, for a reader that resumes; empty for an event that is not in the log."""
+        number = str(self.seq) if self.seq else ""
+        return f"{number}-{self.mark:x}" if self.mark else number
 
 
 class AgentService(Protocol[Context]):
