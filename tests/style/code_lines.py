@@ -17,7 +17,7 @@ LIMIT = 24_180
 """The most lines of code that the runtime may have, without ``testing``. A new feature raises it by its own lines; anything else lowers it."""
 
 GRPC = "grpc"
-OWN_LIMITS = {GRPC: 755, "workers": 333, "sources": 260, "bridges": 3_175, "explorer": 1_900}
+OWN_LIMITS = {GRPC: 766, "workers": 333, "sources": 260, "bridges": 3_175, "explorer": 1_900}
 """The same for packages that are counted apart, because only apps that use them load them; gRPC with the module of its messages."""
 
 _NO_CODE = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING})
