@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 import runpy
-import subprocess
 import tomllib
 
-import pytest
 import yaml
-from peers.environments import interpreter
 from style.agent_pages import render_pages
 from style.release_version import find_problems, read_changelog_version, read_package_version
 from style.source_files import ROOT
@@ -63,14 +60,8 @@ def test_the_changelog_has_a_section_for_the_version() -> None:
     assert "the package has version" in find_problems("v9.9.9")[0]
 
 
-@pytest.mark.peer
-def test_the_release_workflow_is_sound() -> None:
-    """By its schema and by an audit of workflows; only the job that publishes may ask for identities."""
-    tools = interpreter("deployment-tools").parent
-    for words in (["check-jsonschema", "--builtin-schema", "vendor.github-workflows"], ["zizmor", "--offline", "--quiet", "--pedantic"]):
-        done = subprocess.run([str(tools / words[0]), *words[1:], str(WORKFLOW)], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+def test_only_the_job_that_publishes_asks_for_identities() -> None:
+    """A maintainer has agreed before it runs."""
     jobs = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]
     assert [name for name, job in jobs.items() if "id-token" in job["permissions"]] == ["publish"]
     assert jobs["publish"]["environment"]["name"] == "pypi"
-    assert all(re.fullmatch(r".+@[0-9a-f]{40}", step["uses"]) for job in jobs.values() for step in job["steps"] if "uses" in step)
