@@ -23,7 +23,7 @@ Examples:
   litestar --app shop:app a2a card /agent --url https://shop.example"""
 
 
-def build_group(get_surfaces: Callable[[], Sequence[Surface]], check_store: Callable[[], Awaitable[None]]) -> click.Group:
+def build_group(get_surfaces: Callable[[], Sequence[Surface]], check_store: Callable[[], Awaitable[object]]) -> click.Group:
     """Build the commands of an app."""
 
     @click.group(name="a2a", epilog=_EXAMPLES)
@@ -63,7 +63,7 @@ def build_group(get_surfaces: Callable[[], Sequence[Surface]], check_store: Call
     return group
 
 
-async def _run(function: Callable[[], Awaitable[None]]) -> None:
+async def _run(function: Callable[[], Awaitable[object]]) -> None:
     await function()
 
 

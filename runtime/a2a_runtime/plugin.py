@@ -318,10 +318,10 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """Return whether several processes may use the store."""
         return is_shared(self.settings.store if self._store is None else self._store)
 
-    async def check_store(self) -> None:
-        """Open the store that a URL names, beside a process that may run on it; raise if the agents could not start on it."""
-        if self.store_url is not None:
-            await try_store(self.store_url)
+    async def check_store(self) -> str:
+        """Open the store that a URL names, beside a process that may run on it, and return its kind; raise if the agents could not start on it."""
+        store = self._store if self.store_url is None else await try_store(self.store_url)
+        return type(store).__name__
 
     def check_exposure(self, host: str) -> None:
         """Raise if the agents may not be served at an address."""

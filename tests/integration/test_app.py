@@ -367,12 +367,12 @@ def test_a_start_that_fails_is_one_line_and_an_exit_code(tmp_path: Path, words: 
 
 
 def test_a_check_opens_the_store(tmp_path: Path) -> None:
-    """Also beside a process that runs on it."""
+    """Also beside a process that runs on it; what could be served is printed."""
     (tmp_path / "agent.py").write_text(AGENT)
     for _ in range(2):
         check = run(tmp_path, "-c", SERVE, "agent:app", "--check", "--store", "sqlite:///tasks.db")
         output, _ = check.communicate(timeout=120)
-        assert check.returncode == 0, output
+        assert (check.returncode, output) == (0, "ready to serve: a at /, 1 skill; SqliteStore\n")
     assert (tmp_path / "tasks.db").exists()
 
 

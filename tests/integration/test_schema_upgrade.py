@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -51,9 +54,27 @@ def test_an_upgrade_can_be_seen_before_it_is_made(empty_url: str) -> None:
     assert run_command("upgrade", "--sql", "--store", empty_url).exit_code == 0
     assert run_command("upgrade", "--store", empty_url).stdout.startswith(f"applied {versions}")
     after = run_command("status", "--store", empty_url)
-    assert (after.exit_code, after.stdout) == (0, f"schema {schema.REQUIRED_VERSION}, this release needs {schema.REQUIRED_VERSION}\n")
+    assert (after.exit_code, after.stdout) == (0, f"up to date: schema {schema.REQUIRED_VERSION}, as this release needs\n")
     assert run_command("upgrade", "--dry-run", "--store", empty_url).stdout == "up to date\n"
     assert run_command("upgrade", "--sql", "--store", empty_url).stdout == "-- up to date\n"
+
+
+def test_the_status_of_a_file(tmp_path: Path) -> None:
+    """It is read and not upgraded, not even created; a file that is no database is a problem."""
+    file = tmp_path / "tasks.db"
+    url = f"sqlite:///{file}"
+    assert run_command("status", "--store", url).stdout == f"{file}: not there; the agent creates it at its first start\n"
+    assert not file.exists()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    before = file.read_bytes()
+    assert run_command("status", "--store", url).stdout.startswith(f"{file}: schema 1, this release needs ")
+    assert file.read_bytes() == before
+    file.unlink()
+    assert run_command("upgrade", "--store", url).exit_code == 0
+    assert run_command("status", "--store", url).stdout.startswith(f"{file}: up to date: schema ")
+    file.write_text("no database" * 100)
+    assert "not a database" in run_command("status", "--store", url).stderr
 
 
 def test_the_printed_statements_make_the_upgrade(empty_url: str) -> None:

@@ -17,7 +17,7 @@ from a2a_gen.diff.run import compare_sides, should_fail
 from a2a_gen.diff.sides import side_from_remote
 from a2a_gen.output.publish import make_plan, publish, refuse_edited
 from a2a_gen.output.staging import check_package, stage, start_import_check
-from a2a_gen.problems import ProjectError
+from a2a_gen.problems import ProjectError, pluralize
 from a2a_gen.source.project import explain_invalid_name
 
 EXAMPLES = """\b
@@ -71,7 +71,7 @@ def command(where: str, folder: Path, only_check: bool, **options: Unpack[_Optio
         if not options["force"]:
             refuse_edited(plan, command_line, "a subclass or the calling code")
         publish(folder.absolute(), staged_paths, plan, (remote_client.LOCK, remote_client.lock(remote, strip_credentials(where), files)))
-    console.show_result(f"{folder}: client with {len(list(remote.skills))} skills")
+    console.show_result(f"{folder}: client with {pluralize(len(list(remote.skills)), 'skill')}")
 
 
 def _check(where: str, folder: Path, command_line: str, options: _Options) -> bool:

@@ -68,14 +68,16 @@ class ServerProcess:
     """The process that serves the agent."""
 
     def __init__(self, project: Project, host: str, port: int) -> None:
-        self._command = [sys.executable, "-m", "a2a_gen", "serve"]
+        self._command = [sys.executable, "-m", "a2a_gen", "serve", "--built-by-dev"]
         self._arguments = ["--host", host, "--port", str(port), "--drain", _DRAIN_SECONDS, "--log-calls"]
         self._root = project.root
         self._process: subprocess.Popen[bytes] | None = None
 
     def restart(self) -> None:
         """Start or restart the server; if the agent cannot be served, the running server stays."""
-        if subprocess.run([*self._command, "--check", *self._arguments[:2]], cwd=self._root, check=False).returncode:  # noqa: S603 - our own command
+        check = [*self._command, "--check", *self._arguments[:2]]
+        done = subprocess.run(check, cwd=self._root, stdout=subprocess.DEVNULL, check=False)  # noqa: S603 - our own command
+        if done.returncode:
             click.echo("agent: cannot be served yet" + ("; the previous server keeps running" if self._process else ""), err=True)
             return
         self.stop()

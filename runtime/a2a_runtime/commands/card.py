@@ -9,6 +9,7 @@ from importlib import import_module
 
 import click
 
+from a2a_runtime.commands.terminal.address import is_address
 from a2a_runtime.importing import MissingLibraryError, explain_missing
 
 _SIGNING, _SHOWING = "a2a_runtime.commands.card_signing", "a2a_runtime.commands.terminal.card"
@@ -52,7 +53,7 @@ class CardGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Take a URL as that of an agent to show."""
-        return super().resolve_command(ctx, [_SHOW, *args] if "://" in args[0] else args)
+        return super().resolve_command(ctx, [_SHOW, *args] if is_address(args[0]) else args)
 
 
 def _build_placeholder(name: str, error: MissingLibraryError) -> click.Command:

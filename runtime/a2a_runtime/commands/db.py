@@ -19,6 +19,7 @@ from a2a_contract.lifecycle import State
 from a2a_runtime.caller import SurfaceKey, TaskScope
 from a2a_runtime.clock import to_rfc3339
 from a2a_runtime.commands import CommandError
+from a2a_runtime.errors import StoreUnavailableError
 from a2a_runtime.importing import explain_missing
 from a2a_runtime.project.loader import ProjectConfigError, read_store_setting
 from a2a_runtime.settings import PREFIX
@@ -26,6 +27,8 @@ from a2a_runtime.stores.address import hide_secrets
 from a2a_runtime.stores.base import MaintainedStore, Store
 from a2a_runtime.stores.factory import create_store, is_object_name, to_plain_url
 from a2a_runtime.stores.models import StoredTask, TaskQuery
+from a2a_runtime.stores.sqlite.connection import read_file_version
+from a2a_runtime.stores.sqlite.store import SqliteStore
 
 T = TypeVar("T")
 
@@ -156,15 +159,35 @@ def upgrade(url: str, *, dry_run: bool, sql: bool) -> None:
 @command.command()
 @_store_option
 def status(url: str) -> None:
-    """Show the version of the schema of a Postgres store; exit with 1 if this release needs a newer one."""
+    """Show the version of the schema; exit with 1 if this release needs a newer one in Postgres. A file is upgraded when an agent starts on it."""
     if not _is_postgres(url):
-        click.echo("a file is upgraded when it is opened")
+        click.echo(_describe_file(url))
         return
     postgres = _import_postgres()
     version = _run(postgres.read_version(url))
-    click.echo(f"schema {version}, this release needs {postgres.REQUIRED_VERSION}")
+    click.echo(_describe_version(version, postgres.REQUIRED_VERSION))
     if version < postgres.REQUIRED_VERSION:
         raise click.ClickException(f"store: schema {version} is too old; run a2a-gen db upgrade")
+
+
+def _describe_version(version: int, required: int) -> str:
+    if version == required:
+        return f"up to date: schema {version}, as this release needs"
+    return f"schema {version}, this release needs {required}"
+
+
+def _describe_file(url: str) -> str:
+    """Describe the schema of a SQLite file, which is only read."""
+    store = create_store(url, attach=True)
+    if not isinstance(store, SqliteStore):
+        return "the store ends with its process, and has no schema"
+    if not store.path.exists():
+        return f"{store.path}: not there; the agent creates it at its first start"
+    try:
+        version, required = read_file_version(store.path)
+    except StoreUnavailableError as error:
+        raise CommandError(str(error)) from error
+    return f"{store.path}: {_describe_version(version, required)}"
 
 
 async def _describe_upgrade(url: str, *, as_sql: bool) -> str:

@@ -19,6 +19,7 @@ with explain_missing("a2a-gen serve", "serve"):
     import uvicorn
     from litestar import Litestar
 
+from a2a_runtime.commands.counts import pluralize
 from a2a_runtime.commands.extensions import build_app, extension_options, take_extension_options
 from a2a_runtime.commands.process import PROJECT_APP, load_app, process_options
 from a2a_runtime.commands.settings_report import describe_settings
@@ -30,10 +31,12 @@ from a2a_runtime.exposure import LISTENING_HOST
 from a2a_runtime.heartbeat.registration import LISTENING_PORT
 from a2a_runtime.http.access_log import AccessLog
 from a2a_runtime.plugin import A2APlugin
+from a2a_runtime.project.loader import stale_log
 from a2a_runtime.runtime import OFF
 from a2a_runtime.server.protocol import BoundedHttpProtocol
 from a2a_runtime.server.runner import run_server
 from a2a_runtime.settings import read_setting
+from a2a_runtime.surface import Surface
 
 _FILE = click.Path(exists=True, dir_okay=False)
 _EXAMPLES = """\b
@@ -82,11 +85,13 @@ Exit codes: 0 stopped, 1 invalid configuration, 2 failed to start or crashed."""
 @click.option("--reload", is_flag=True, help="Start again when code or configuration below this folder changes; for development.")
 @extension_options
 @click.option("--show-settings", is_flag=True, help="Print every setting with its value and its source, secrets masked, and exit.")
+@click.option("--built-by-dev", is_flag=True, hidden=True)
 @click.option("--check", "only_check", is_flag=True, help="Check the configuration and the store, and exit without serving.")
 def command(app: str, host: str, port: int, proxies: str, *, only_check: bool, **options: Any) -> None:  # noqa: ANN401 - paths of files, and numbers
     """Serve an agent over HTTP with uvicorn, and over gRPC if it has a port, until it is stopped."""
     if options["ssl_ca_certs"] and find_spec("cryptography") is None:
         raise InvalidConfigurationError("--ssl-ca-certs: cryptography is not installed; run pip install 'a2a-gen[auth]'")
+    stale_log.disabled = options.pop("built_by_dev")  # it builds after each edit, also one during a start
     if options.pop("show_settings"):
         click.echo(describe_settings(os.environ))
         return
@@ -174,12 +179,20 @@ def _check(app: object, host: str) -> None:
     """Check who may call the agents of an app, open its store, and compare its schema version."""
     plugin = _find_plugin(app)
     if plugin is None:
+        click.echo("the app can be imported; it has no agents of A2APlugin that could be checked")
         return
     _check_exposure(plugin, host)
     try:
-        asyncio.run(plugin.check_store())
+        store = asyncio.run(plugin.check_store())
     except (StoreUnavailableError, UnsupportedStoreError, MissingLibraryError) as error:
         raise report_start_error(error) from error
+    click.echo(f"ready to serve: {'; '.join(map(_describe_surface, plugin.surfaces))}; {store}")
+
+
+def _describe_surface(surface: Surface) -> str:
+    """Describe a surface in one line; skills of a source are known once the agent has started."""
+    skills = pluralize(len(surface.skills), "skill")
+    return f"{surface.agent.name} at {surface.path or '/'}, {skills}{' and those of its sources' if surface.agent.sources else ''}"
 
 
 def _check_exposure(plugin: A2APlugin, host: str) -> None:

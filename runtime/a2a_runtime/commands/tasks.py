@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ with explain_missing("a2a-gen tasks", "client"):
     from a2a_runtime.commands.terminal.report import CallReport, check_folder, finish, print_json, print_line, state_name
     from a2a_runtime.commands.terminal.target import Target, target_options
     from a2a_runtime.commands.terminal.text import to_safe_line
+    from a2a_runtime.extensions import SKILL_ID
     from a2a_runtime.typed_client.results import parse_question
 
 _EXAMPLES = f"""\b
@@ -33,6 +35,7 @@ Examples:
 
 {EXIT_CODES}"""
 _STATES = {state.name.lower().replace("_", "-"): state for state in State}
+_COLUMNS, _WIDTHS = ("ID", "STATE", "CHANGED", "SKILL", "CONVERSATION"), (36, 14, 20, 16, 36)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the JSON of the protocol (1.0), whatever the agent speaks.")
 _output_option = click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Folder for files of the result.")
 
@@ -52,11 +55,13 @@ def command() -> None:
 def list_tasks(target: Target, state: str | None, context_id: str | None, since: datetime | None, limit: int, *, as_json: bool) -> None:
     """List tasks of the caller.
 
-    Prints id, state, time and conversation of each, the most recently changed first; with --json one task in each line.
+    Prints id, state, time, skill and conversation of each, the most recently changed first; with --json one task in each line.
     """
 
     async def print_tasks() -> None:
         left = limit
+        if not as_json:
+            print_line(_align(_COLUMNS))
         async with target.open() as client:
             moment = since.replace(tzinfo=UTC) if since else None
             async for task in client.list(context_id=context_id, state=_STATES[state] if state else None, since=moment, page_size=min(limit, 100)):
@@ -148,5 +153,21 @@ async def _follow_running(client: A2AClient, target: Target, task_id: str, repor
 
 
 def _describe_task(task: Task) -> str:
-    facts = (task.id, state_name(task), str(task.status.timestamp or ""), task.context_id or "")
-    return "\t".join(map(to_safe_line, facts)).rstrip()
+    changed = task.status.timestamp
+    moment = "" if changed is None else changed.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _align((task.id, state_name(task), moment, _find_skill(task), task.context_id or ""))
+
+
+def _find_skill(task: Task) -> str:
+    """Find the skill that a message of the task names."""
+    for message in task.history or ():
+        skill = (message.metadata or {}).get(SKILL_ID)
+        if isinstance(skill, str):
+            return skill
+    return ""
+
+
+def _align(cells: Iterable[str]) -> str:
+    """Write the cells of a row below each other; an empty one is a dash, so that columns can be counted."""
+    shown = [to_safe_line(cell) or "-" for cell in cells]
+    return "  ".join(cell.ljust(width) for cell, width in zip(shown, _WIDTHS, strict=True)).rstrip()

@@ -54,7 +54,8 @@ _RETENTION_SETTINGS = {
 }
 """Settings by the keys of ``[retention]``."""
 
-log = logging.getLogger(__name__)
+stale_log = logging.getLogger(f"{__name__}.stale")
+"""Log of packages that are older than their schemas; silent where a build follows anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ def _build_typed_agent(file: ProjectFile, folder: Path) -> Agent:
     except ImportError as error:  # a package built for another version may import names that are gone
         raise ConfigError([ConfigProblem(at_package, f"cannot be imported: {error}; run a2a-gen build --force")]) from error
     if stale := ", ".join(find_changed_inputs(folder)):
-        log.warning("%s is stale: changed since it was built: %s; run a2a-gen build", package, stale)
+        stale_log.warning("%s is stale: changed since it was built: %s; run a2a-gen build", package, stale)
     with report_at(("service",), HandlerMismatchError), report_at(("skills",), ImportFromStringError):
         agent: object = generated.make_agent(_import_service(file.service)()) if file.service else generated.make_agent()
     if not isinstance(agent, Agent):

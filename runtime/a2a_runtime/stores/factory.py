@@ -92,19 +92,19 @@ def to_plain_url(url: str) -> str:
     return f"{name}{separator}{address}" + (f"?{urlencode(parameters, quote_via=quote)}" if parameters else "")
 
 
-async def try_store(url: str) -> None:
-    """Open and close the store for a URL, beside a process that may run on it. A SQLite file that is not there is created, as at a start.
+async def try_store(url: str) -> Store:
+    """Open and close the store for a URL, and return it, beside a process that may run on it.
 
-    A store of one's own is created and not opened: it may be open already.
+    A SQLite file that is not there is created, as at a start. A store of one's own is created and not opened: it may be open already.
     """
     if is_object_name(url):
-        create_store(url)
-        return
+        return create_store(url)
     store = create_store(url, attach=True)
     if isinstance(store, SqliteStore) and not store.path.exists():
         store = create_store(url)
     await store.open()
     await store.close()
+    return store
 
 
 def find_missing_methods(store: object) -> list[str]:

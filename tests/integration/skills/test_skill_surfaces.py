@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -113,13 +114,19 @@ def test_a_function_is_held_to_the_schemas_of_its_skill(typed: Path) -> None:
 
 
 def test_a_stale_package_is_a_warning(typed: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Files edited after the build are listed when the agent starts, because the built ones are served; files that are not deployed are not."""
+    """Files edited after the build are listed when the agent starts, because the built ones are served; files that are not deployed are not.
+
+    `a2a-gen dev` builds after each edit: its server does not warn of what comes next.
+    """
     assert main(["build"]) == 0
     schema = typed / "schema" / "greeting.json"
     schema.write_text(schema.read_text().replace('"minLength": 1', '"minLength": 5'))
     load_project(typed, {})
     assert "typed.contract is stale: changed since it was built: schema/greeting.json; run a2a-gen build" in caplog.text
     caplog.clear()
+    server = [sys.executable, "-m", "a2a_gen", "serve", "--check", "--built-by-dev"]
+    done = subprocess.run(server, cwd=typed, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("ready to serve: typed at /, 1 skill; MemoryStore\n", "")
     schema.unlink()
     load_project(typed, {})
     assert caplog.text == ""

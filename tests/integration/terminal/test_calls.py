@@ -320,5 +320,5 @@ def test_a_token_of_the_environment(guarded_url: str, capsys: pytest.CaptureFixt
     assert main(["card", guarded_url, "--auth", "other=hidden-token"]) == 0
     assert main(["call", guarded_url, "echo", "x", "--auth", "other=hidden-token"]) == 1
     error = capsys.readouterr().err
-    assert "--auth NAME=@FILE" in error
+    assert "--auth apiKey=@FILE" in error
     assert "hidden-token" not in error

@@ -14,6 +14,7 @@ import httpx
 from a2a_contract.errors import A2AError
 from a2a_contract.v1_0 import AgentCard
 from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions, RetryPolicy
+from a2a_runtime.commands.counts import pluralize
 from a2a_runtime.commands.diagnosis.findings import Diagnosis, is_fine, report_error, report_outage, warn
 from a2a_runtime.surface import Surface
 
@@ -48,7 +49,7 @@ async def check_address(url: str, surface: Surface | None) -> AsyncIterator[Diag
     except (A2AClientError, A2AError) as error:
         yield report_outage(subject, str(error), "check that the server runs, that the proxy passes /.well-known on, and the DNS name")
         return
-    yield is_fine(subject, f"{card.name} {card.version}, {len(card.skills)} skills")
+    yield is_fine(subject, f"{card.name} {card.version}, {pluralize(len(card.skills), 'skill')}")
     for finding in _check_interfaces(subject, url, card):
         yield finding
     for finding in _compare(subject, card, surface) if surface else ():

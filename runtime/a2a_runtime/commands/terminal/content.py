@@ -17,15 +17,18 @@ STANDARD_INPUT = "-"
 _BINARY = "application/octet-stream"
 
 
-def build_parts(words: Iterable[str], data: str | None, files: Iterable[str]) -> list[Part]:
-    """Build the parts of a message: the words as one text, JSON, and files."""
+def build_attachments(data: str | None, files: Iterable[str]) -> list[Part]:
+    """Build the parts of a message beside its text: JSON, and files."""
+    parts = [] if data is None else [Part(data=_parse_data(data))]
+    return parts + [_build_file_part(each) for each in files]
+
+
+def build_parts(words: Iterable[str], attachments: Iterable[Part]) -> list[Part]:
+    """Build the parts of a message: the words as one text, then the others."""
     text = " ".join(words)
     if text == STANDARD_INPUT:
         text = _read_standard_input()
-    parts = [Part(text=text)] if text else []
-    if data is not None:
-        parts.append(Part(data=_parse_data(data)))
-    parts += [_build_file_part(each) for each in files]
+    parts = [*([Part(text=text)] if text else []), *attachments]
     if not parts:
         raise CommandUsageError("TEXT: nothing to send; give a text, - for standard input, --data or --file")
     return parts

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import click
 from a2a_contract.errors import A2AError
 from a2a_contract.v1_0 import Message, Part
 from a2a_runtime.client import A2AClient, A2AClientError, build_message
-from a2a_runtime.commands.terminal.content import build_parts
+from a2a_runtime.commands.terminal.content import build_attachments, build_parts
 from a2a_runtime.commands.terminal.questions import Answers
 from a2a_runtime.commands.terminal.report import check_folder, show_progress
 from a2a_runtime.commands.terminal.target import Target, target_options
@@ -23,8 +23,9 @@ from a2a_runtime.commands.usage_errors import CommandUsageError
 from a2a_runtime.typed_client.client import build_skill_metadata
 from a2a_runtime.typed_client.conversation import CallOptions
 
+_SIMILARITY = 0.8
 _OPTIONS = (
-    click.argument("words", nargs=-1, metavar="SKILL [TEXT]..."),
+    click.argument("words", nargs=-1, metavar="[SKILL] [TEXT]..."),
     click.option("--auto", "is_auto", is_flag=True, help="Name no skill: the agent chooses, and all words are the text."),
     click.option("--data", metavar="JSON", help="JSON for the skill; @FILE, or - for standard input."),
     click.option("--file", "files", multiple=True, metavar="PATH|URL", help="File to send, or a URL that the agent fetches; repeatable."),
@@ -41,8 +42,9 @@ class Order:
     """A message to an agent, and what to do with its result."""
 
     target: Target
-    skill: str | None
-    parts: list[Part]
+    words: tuple[str, ...]
+    names_skill: bool
+    attachments: list[Part]
     task_id: str | None
     context_id: str | None
     answers: Answers
@@ -51,10 +53,10 @@ class Order:
 
     async def build_message(self, client: A2AClient) -> Message:
         """Build the message, and check its skill against the card."""
-        message = Message(parts=self.parts)
-        if self.skill is not None:
-            await self._check_skill(client, self.skill)
-            message = message.model_copy(update={"metadata": build_skill_metadata(self.skill)})
+        skill, words = await self._choose_skill(client) if self.names_skill else (None, self.words)
+        message = Message(parts=build_parts(words, self.attachments))
+        if skill is not None:
+            message = message.model_copy(update={"metadata": build_skill_metadata(skill)})
         task = await client.get(self.task_id) if self.task_id else None
         return build_message(message, task, self.context_id)
 
@@ -65,17 +67,39 @@ class Order:
             options["timeout"] = self.target.timeout
         return options
 
-    async def _check_skill(self, client: A2AClient, skill: str) -> None:
-        if not self.target.has_card:
-            return
-        card = await client.get_card()
-        known = [each.id for each in card.skills]
-        if known and skill not in known and card.capabilities.extended_agent_card:
-            with suppress(A2AError, A2AClientError):  # other credentials may be needed for it than for a call
-                known = [each.id for each in (await client.get_extended_card()).skills]
-        if known and skill not in known:
-            listed = ", ".join(map(to_safe_line, known))
-            raise CommandUsageError(f"SKILL: {skill!r} is not on the card, which has {listed}; name one of them, or pass --auto and the text")
+    async def _choose_skill(self, client: A2AClient) -> tuple[str, tuple[str, ...]]:
+        """Choose the skill: the first word, or the only one of the card, of which all words are the text."""
+        first, rest = self.words[0] if self.words else "", self.words[1:]
+        known, is_complete = await _list_skills(client, first) if self.target.has_card else ([], False)
+        if first in known or (first and not known):
+            return first, rest
+        is_only = len(known) == 1 and is_complete
+        if is_only and not _looks_misspelt(first, rest, known):
+            return known[0], self.words
+        listed = ", ".join(map(to_safe_line, known))
+        if not first:
+            choice = f"name one of {listed}" if known else "name a skill of the card (a2a-gen card show URL lists them)"
+            raise CommandUsageError(f"SKILL: not given; {choice}, or pass --auto and the text")
+        problem = f"SKILL: {first!r} is not on the card, which has {listed}"
+        raise CommandUsageError(f"{problem}; name one of them, or pass --auto and the text")
+
+
+async def _list_skills(client: A2AClient, wanted: str) -> tuple[list[str], bool]:
+    """List the skills of the card, and whether these are all that the caller may use."""
+    card = await client.get_card()
+    known = [each.id for each in card.skills]
+    if not known or wanted in known or not card.capabilities.extended_agent_card:
+        return known, True
+    try:
+        extended = await client.get_extended_card()
+    except (A2AError, A2AClientError):  # other credentials may be needed for it than for a call
+        return known, False
+    return [each.id for each in extended.skills], True
+
+
+def _looks_misspelt(word: str, rest: Sequence[str], known: Sequence[str]) -> bool:
+    """Tell whether a word before others is rather meant as a skill of the card than as text."""
+    return bool(rest and get_close_matches(word, known, cutoff=_SIMILARITY))
 
 
 def order_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -94,9 +118,18 @@ def order_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def _build_order(target: Target, words: tuple[str, ...], *, is_auto: bool, task_id: str | None, **options: Any) -> Order:  # noqa: ANN401 - of click
     check_folder(options["output"])
-    skill, text = (None, words) if is_auto or task_id else (words[0] if words else "", words[1:])
-    if skill == "":
-        raise CommandUsageError("SKILL: not given; name a skill of the card (a2a-gen card show URL lists them), or pass --auto and the text")
-    parts = build_parts(text, options["data"], options["files"])
-    answers = Answers(target.url, options["answers"])
-    return Order(target, skill, parts, task_id, options["context_id"], answers, options["output"], options["as_json"])
+    names_skill = not (is_auto or task_id)
+    if names_skill and not words and options["data"] is None and not options["files"]:
+        fix = "name a skill of the card (a2a-gen card show URL lists them), or pass --auto and the text"
+        raise CommandUsageError(f"SKILL: not given; {fix}")
+    return Order(
+        target,
+        words,
+        names_skill,
+        build_attachments(options["data"], options["files"]),
+        task_id,
+        options["context_id"],
+        Answers(target.url, options["answers"]),
+        options["output"],
+        options["as_json"],
+    )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -17,9 +18,25 @@ import click
 import httpx
 
 from a2a_contract.dialects import DIALECTS
-from a2a_runtime.client import GRPC, HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Credential, Pin
+from a2a_contract.errors import A2AError, UnauthenticatedError
+from a2a_runtime.client import (
+    GRPC,
+    HTTP_JSON,
+    JSONRPC,
+    A2AClient,
+    A2AClientError,
+    ClientOptions,
+    Credential,
+    MissingCredentialsError,
+    Pin,
+)
+from a2a_runtime.client.card_resolver import is_http_url
 from a2a_runtime.client.grpc import is_grpc_url
+from a2a_runtime.commands.terminal.address import to_url
+from a2a_runtime.commands.terminal.command import CallError
 from a2a_runtime.commands.terminal.content import read_file
+from a2a_runtime.commands.terminal.credentials import describe_options, describe_requirements
+from a2a_runtime.commands.terminal.text import to_safe_line, to_safe_text
 from a2a_runtime.commands.usage_errors import CommandUsageError
 from a2a_runtime.settings import FILE_SUFFIX, PREFIX
 
@@ -44,12 +61,41 @@ class Target:
         """Set if a card is read."""
         return self.options.interface_url is None
 
-    def open(self) -> A2AClient:
-        """Create the client."""
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[A2AClient, None]:
+        """Create the client, and explain which credentials are missing."""
+        async with self._create_client() as client:
+            try:
+                yield client
+            except (MissingCredentialsError, UnauthenticatedError) as error:
+                await self._explain(client, error)
+                raise
+
+    def _create_client(self) -> A2AClient:
+        if not is_http_url(self.url) and not is_grpc_url(self.url):
+            fix = "begin it with https:// or http://, followed by a host"
+            raise CommandUsageError(f"URL: {self.url!r} is not a URL; {fix}")
         try:
             return A2AClient(self.url, auth=self.auth, timeout=self.timeout, options=self.options)
         except ValueError as error:
             raise CommandUsageError(str(error)) from error
+
+    async def _explain(self, client: A2AClient, error: MissingCredentialsError | UnauthenticatedError) -> None:
+        """Raise an error with the options for what the card requires, if it says so."""
+        if not self.has_card:
+            return
+        try:
+            card = await client.get_card()
+        except (A2AError, A2AClientError):  # it needs credentials itself
+            return
+        if not (options := describe_options(card)):
+            return
+        if isinstance(error, UnauthenticatedError) and (self.auth or self.options.headers):
+            raise CallError(f"{to_safe_text(error.message)}\n    fix: {options}") from error
+        names = ", ".join(self.auth) if isinstance(self.auth, dict) else ""
+        given = f"given is --auth for {names}" if names else "no credentials are given"
+        problem = f"{to_safe_line(card.name)}: requires {describe_requirements(card)}, and {given}"
+        raise CommandUsageError(f"{problem}\n    fix: {options}") from error
 
 
 URL_ARGUMENT = click.argument("url")
@@ -114,6 +160,7 @@ def _refuse_visible_secrets(options: Mapping[str, Any]) -> None:
 def _build_target(url: str, token: str | None, credentials: tuple[str, ...], user: str | None, **options: Any) -> Target:  # noqa: ANN401 - of click
     if sum(map(bool, (token, credentials, user))) > 1:
         raise CommandUsageError("--token, --auth, --user: more than one given; --auth may be repeated, for each scheme of the card")
+    url = to_url(url)
     binding: str | None = options["binding"]
     client_options = ClientOptions(
         pin=Pin(options["dialect"], _BINDINGS[binding] if binding else None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -90,6 +91,15 @@ def read_version(connection: sqlite3.Connection, path: Path) -> int:
     """Read the version of the schema; 0 is a new file, or one of another program."""
     try:
         return int(connection.execute(SQL["schema_version"]).fetchone()[0])
+    except sqlite3.Error as error:
+        raise to_unavailable_error(path, error) from error
+
+
+def read_file_version(path: Path) -> tuple[int, int]:
+    """Read the version of a file and the latest one; nothing is written, whatever the file is."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return read_version(connection, path), load_migrations()[-1].version
     except sqlite3.Error as error:
         raise to_unavailable_error(path, error) from error
 
