@@ -169,5 +169,5 @@ def _find_skill(task: Task) -> str:
 
 def _align(cells: Iterable[str]) -> str:
     """Write the cells of a row below each other; an empty one is a dash, so that columns can be counted."""
-    shown = [to_safe_line(cell) or "-" for cell in cells]
-    return "  ".join(cell.ljust(width) for cell, width in zip(shown, _WIDTHS, strict=True)).rstrip()
+    texts = [to_safe_line(cell) or "-" for cell in cells]
+    return "  ".join(cell.ljust(width) for cell, width in zip(texts, _WIDTHS, strict=True)).rstrip()

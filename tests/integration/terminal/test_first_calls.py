@@ -1,4 +1,4 @@
-"""What somebody meets who calls an agent for the first time: its skills, its credentials, and addresses without a scheme."""
+"""First calls of an agent from a terminal: its skills, its credentials, and addresses without a scheme."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Seat(BaseModel):
 
 
 class Flight(BaseModel):
-    """What to book."""
+    """A flight to book."""
 
     to: Annotated[str, Field(description="City,\nor airport")]
     kind: Literal["window", "aisle"] = "aisle"
@@ -81,7 +81,7 @@ OPTIONS = "fix: --auth apiKey=@FILE (an API key), or --user @FILE (name:password
 
 
 @pytest.mark.parametrize("words", [["call"], ["call", "--no-wait"], ["stream"]], ids=" ".join)
-def test_missing_credentials_are_named_with_their_option(guarded_url: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_for_missing_credentials_has_the_option(guarded_url: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing was sent that could be refused: the command ends as with any configuration that cannot be used."""
     command, *options = words
     assert main([command, guarded_url, "greet", "Ada", *options]) == 1

@@ -1,4 +1,4 @@
-"""What a card requires of its callers, and the options of a command line that give it."""
+"""Credentials that a card requires, and the options of a command line that give them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a typed skill takes, from its JSON Schema: a line for each member."""
+"""Inputs of typed skills from their JSON Schemas: a line for each member."""
 
 from __future__ import annotations
 
