@@ -201,12 +201,8 @@ class Engine:
             self._background.start(self._create(scope, new, launch, created, begun))
             result: CreateResult = await created
         else:
-            number = self.runner.claims.begin_creation()
-            try:
-                result = await self._store.create_task(scope, new)
-                self._launch(skill, new, caller, begun, result)
-            finally:
-                self.runner.claims.end_creation(number)
+            result = await self._store.create_task(scope, new)
+            self._launch(skill, new, caller, begun, result)
         if result.is_new and self._is_closing and deferral is None:
             raise UnavailableError
         return AcceptedMessage(result.stored, result.stored.last_seq, result.stored.mark, is_new=result.is_new)

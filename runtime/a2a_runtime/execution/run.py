@@ -206,7 +206,7 @@ class TaskRun:
         )
         self.writer.revoke()
         with suppress(RunStopped):
-            await self._write_outcome(outcome)
+            await self._apply_outcome(outcome, by_handler=False)
 
     async def _run(self, refusal: str | None) -> None:
         try:
@@ -322,11 +322,9 @@ class TaskRun:
         log.info("task retried in %g s: %s, skill %s, after %d runs that raised", delay, self.context.task_id, self.skill.id, failures)
         return RunOutcome(None, failures=failures, delay_seconds=delay)
 
-    async def _apply_outcome(self, outcome: RunOutcome) -> None:
-        if not self._is_abandoned:  # else its end is written already, without what the handler has done since
-            await self._write_outcome(outcome)
-
-    async def _write_outcome(self, outcome: RunOutcome) -> None:
+    async def _apply_outcome(self, outcome: RunOutcome, *, by_handler: bool = True) -> None:
+        if by_handler and self._is_abandoned:
+            return  # the end is written already, without what the handler has done since
         try:
             if outcome.failures:
                 await self.writer.mark_working()

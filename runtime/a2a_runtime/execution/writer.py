@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -209,11 +208,15 @@ class TaskWriter:
         async with self._lock:
             if unless_working and self.is_working:
                 return
-            self._check_open(by_handler=by_handler)
+            if not self.is_open or (by_handler and self._is_revoked):
+                raise RunStopped
             write = self._number_write(change)
             if self._unconfirmed is None:
-                with suppress(StoreUnavailableError):
+                try:
                     await self._send(write)
+                except StoreUnavailableError:
+                    pass
+                else:
                     return
             await self._send_again(write, by_handler=by_handler)
 

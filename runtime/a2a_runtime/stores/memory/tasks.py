@@ -114,7 +114,7 @@ class MemoryTasks(MemoryBase):
         if change.idempotency_key is not None and self._find_idempotent_task(scope, change.idempotency_key) is not None:
             return ChangeResult(task.version, task.state, task.last_seq, is_new=False)
         head = TaskHead(task.state, task.version, task.epoch, task.process, task.status_at, task.writes, task.last_seq)
-        if (repeated := changes.find_repeated(head, change)) is not None:
+        if change.number == task.writes and (repeated := changes.find_repeated(head, change)) is not None:
             return repeated
         changes.check_change(head, change)
         if change.messages and change.epoch is None:
