@@ -199,14 +199,14 @@ def test_all_works_with_the_keyboard(explorer: Explorer, agency: Agency) -> None
 
 
 def test_signatures_are_verified(explorer: Explorer) -> None:
-    """The head of the card says whether a key signed it, and Signatures say which one; a card that was changed afterwards does not verify."""
+    """The head of the card says whose key signed it, and Signatures say which one; a card that was changed afterwards does not verify."""
     key = SigningKey.generate()
     with serve_documents(documents := {KEYS_PATH: {"keys": [key.to_jwk()]}}) as (url, _), serve_command(url) as page:
         documents[CARD_PATH] = sign_card(build_full_card(url), url + KEYS_PATH, key)
         explorer.open(page)
         card = explorer.page.get_by_role("tabpanel", name="Card")
-        expect(card.get_by_text("signature verified", exact=True)).to_be_visible()
-        expect(card.get_by_text(f"verified ES256 key {key.key_id} — by a key that the agent publishes at its own origin")).to_be_visible()
+        expect(card.get_by_text("signed with its own key", exact=True)).to_be_visible()
+        expect(card.get_by_text(f"valid ES256 key {key.key_id} — signed by a key that this agent itself publishes")).to_be_visible()
         documents[CARD_PATH] = {**documents[CARD_PATH], "description": "Changed."}
         explorer.page.reload()
         expect(card.get_by_text("signature invalid", exact=True)).to_be_visible()

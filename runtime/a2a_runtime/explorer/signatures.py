@@ -1,7 +1,8 @@
 """The signatures of a card: each with its key, and its result with the trusted keys and with those that the agent publishes at its own origin.
 
-valid         the key signed this card        a key of the agent's own origin proves no more than TLS does; --card-key names trusted ones
-invalid       the key did not
+valid         a key of --card-key signed this card
+own-key       a key signed it that the agent itself publishes at its origin, which proves no more than TLS does
+invalid       the key did not sign it
 unknown-key   no key was found: none is published, it is at another origin, or the library for signatures is not installed
 """
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from a2a_runtime.auth.keys import KeySet
     from a2a_runtime.client.options import VerifiesCards
 
-VALID, INVALID, UNKNOWN_KEY = "valid", "invalid", "unknown-key"
+VALID, OWN_KEY, INVALID, UNKNOWN_KEY = "valid", "own-key", "invalid", "unknown-key"
 _MAX_SIGNATURES = 16
 
 
@@ -79,7 +80,7 @@ async def _verify(card: Mapping[str, object], keys: KeySet | None, header: Mappi
         await verify_card(card, TrustStore(keys), dialect)
     except UntrustedCardError as error:
         return INVALID, str(error)
-    return VALID, "by a key that the agent publishes at its own origin"
+    return OWN_KEY, "signed by a key that this agent itself publishes"
 
 
 async def _read_keys(session: AgentSession, resolved: ResolvedCard, url: str) -> KeySet | None:

@@ -32,8 +32,8 @@ def test_a_key_of_the_origin_verifies() -> None:
     with serve_documents(documents := {KEYS_PATH: {"keys": [KEY.to_jwk()]}}) as (url, _):
         documents[CARD_PATH] = sign_card(build_full_card(url), url + KEYS_PATH, KEY)
         (signature,) = describe(url)
-        assert (signature["status"], signature["keyId"], signature["algorithm"]) == ("valid", KEY.key_id, "ES256")
-        assert signature["text"] == "by a key that the agent publishes at its own origin"
+        assert (signature["status"], signature["keyId"], signature["algorithm"]) == ("own-key", KEY.key_id, "ES256")
+        assert signature["text"] == "signed by a key that this agent itself publishes"
         documents[CARD_PATH] = {**documents[CARD_PATH], "description": "Changed."}
         assert [each["status"] for each in describe(url)] == ["invalid"]
         documents[CARD_PATH] = sign_card(build_full_card(url), url + KEYS_PATH, OTHER)
@@ -48,7 +48,7 @@ def test_a_trusted_key_verifies(is_published: bool) -> None:  # noqa: FBT001 - a
         trusted, other = describe(url, to_pem(KEY))
         assert (trusted["status"], trusted["text"]) == ("valid", "by a key of --card-key")
         assert other["status"] == "unknown-key"
-        assert describe(url)[0]["status"] == ("valid" if is_published else "unknown-key")
+        assert describe(url)[0]["status"] == ("own-key" if is_published else "unknown-key")
 
 
 def test_a_card_without_a_trusted_signature_is_not_used() -> None:

@@ -61,7 +61,9 @@ const dialects = () => [...new Set((state.info.interfaces ?? []).filter((each) =
 function signed() {
   const found = state.info.signatures ?? [];
   if (found.length === 0) return null;
-  return found.some((each) => each.status === "valid") ? badge("signature verified", "ok") : found.some((each) => each.status === "invalid") ? badge("signature invalid", "bad") : badge("signature not verified", "warn");
+  const shown = [["valid", "signature verified", "ok"], ["own-key", "signed with its own key"], ["invalid", "signature invalid", "bad"]];
+  const [, text, tone] = shown.find(([status]) => found.some((each) => each.status === status)) ?? ["", "signature not verified", "warn"];
+  return badge(text, tone);
 }
 
 function findings() {
@@ -140,7 +142,7 @@ function extensions(card) {
 function signatures() {
   const found = state.info.signatures ?? [];
   if (found.length === 0) return el("p", { class: "muted" }, "The card is not signed.");
-  const tones = { valid: ["verified", "ok"], invalid: ["does not verify", "bad"] };
+  const tones = { valid: ["verified", "ok"], "own-key": ["valid"], invalid: ["does not verify", "bad"] };
   return el("ul", { class: "plain" }, found.map((each) => {
     const [text, tone] = tones[each.status] ?? ["key unknown", "warn"];
     return el("li", { class: "agent-text" }, badge(text, tone), " ", each.algorithm ? el("code", {}, each.algorithm) : null, " ", each.keyId ? ["key ", el("code", {}, each.keyId)] : null, each.text ? ` — ${each.text}` : "");
