@@ -131,6 +131,7 @@ def test_unreadable_tasks_are_not_listed(client: httpx.Client) -> None:
     assert member(client, "bob", "reader").list(page_size=100).tasks
 
 
+@pytest.mark.requirement("1.0", "3.1.4h")
 @pytest.mark.parametrize("page_size", [2, 5, 50])
 def test_a_total_counts_what_the_policy_permits(page_size: int) -> None:
     """Of all tasks of the list, on each of its pages, and not of the page alone."""

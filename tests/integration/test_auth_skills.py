@@ -85,6 +85,8 @@ def test_tasks_need_the_permissions_of_their_skill(client: httpx.Client, binding
     assert kept in ([plain.id], [])  # HTTP+JSON of 0.3 shows no references
 
 
+@pytest.mark.requirement("1.0", "3.1.4h")
+@pytest.mark.requirement("0.3", "7.4d")
 def test_a_hidden_skill_does_not_change_the_total_of_a_list(client: httpx.Client, binding: DialectBinding) -> None:
     """The tasks that the caller may read are counted, whatever the page; those of the skill that it may not use are not."""
     if not binding.has(LIST_TASKS):
