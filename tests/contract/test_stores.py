@@ -74,6 +74,7 @@ _LEFT_OUT = {
         "test_a_conversation_has_its_own_retention_time",
         "test_a_conversation_outlives_its_tasks",
         "test_a_task_is_kept_for_its_retention_time",
+        "test_an_expired_task_is_not_read",
         "test_the_cleanup_has_a_limit",
         "test_the_tasks_of_a_dialect_may_be_kept_for_a_shorter_time",
         "test_the_cleanup_waits_for_deliveries",

@@ -98,6 +98,13 @@ class StoreOptions:
         """Return the time before which something is older than an age."""
         return -1 if age_seconds is None else self.clock.millis() - round(age_seconds * 1000)
 
+    def is_kept(self, dialect: str, ended_at: int) -> bool:
+        """Return whether a task of a dialect that ended at a time has not expired."""
+        if ended_at <= self.cutoff_millis(self.retention_seconds):
+            return False
+        shorter = self.dialect_retention_seconds.get(dialect)
+        return shorter is None or ended_at > self.cutoff_millis(shorter)
+
 
 DEFAULT_OPTIONS = StoreOptions()
 

@@ -93,18 +93,34 @@ class SqlStore(ABC):
     async def get_version(self, scope: TaskScope, wire_id: str) -> int | None:
         """Return the version of a task."""
         rows = await self._fetch("get_version", scope=scope.to_text(), wire_id=wire_id)
-        return int(rows[0]["version"]) if rows else None
+        if not rows or await self._is_over(str(rows[0]["key"]), rows[0]):
+            return None
+        return int(rows[0]["version"])
 
     async def read_events(self, key: str, after: int, limit: int = 256, *, mark: int = 0) -> Sequence[LoggedEvent]:
         """Read the events after a cursor."""
         rows = await self._fetch("read_events", key=key, after=after, limit=limit)
-        if not rows:
+        if not rows or await self._is_over(key, rows[0]):
             raise TaskNotFoundError
         first, last_seq = rows[0]["seq"], rows[0]["last_seq"]
         changes.check_read(after, mark, last_seq, rows[0]["cursor_mark"])
         if after < last_seq and first != after + 1:
             raise EventsGoneError
         return [] if first is None else [fragments.to_logged_event(row) for row in rows]
+
+    async def _find_readable(self, stored: StoredTask | None) -> StoredTask | None:
+        """Return a task unless it has expired; one that runs costs no more than a look at its state."""
+        if stored is None or stored.state not in lifecycle.TERMINAL:
+            return stored
+        if self._options.is_kept(stored.dialect, stored.status_at):
+            return stored
+        return stored if await self._fetch("find_delivery", key=stored.key) else None
+
+    async def _is_over(self, key: str, row: TaskRow) -> bool:
+        """Return whether a task, of which this is a row, has expired: the next cleanup deletes it."""
+        if row["ended_at"] is None or self._options.is_kept(row["dialect"], row["ended_at"]):
+            return False
+        return not await self._fetch("find_delivery", key=key)
 
     async def delete_task(self, scope: TaskScope, wire_id: str) -> bool:
         """Delete a task with everything that belongs to it."""

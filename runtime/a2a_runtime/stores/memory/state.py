@@ -92,11 +92,8 @@ class MemoryBase:
         """Return whether a task has expired, so that the next cleanup deletes it."""
         if not self.hides_expired or task.state not in lifecycle.TERMINAL:
             return False
-        seconds = self._options.dialect_retention_seconds.get(task.dialect)
-        cutoff = self._options.cutoff_millis(self._options.retention_seconds)
-        if seconds is not None:
-            cutoff = max(cutoff, self._options.cutoff_millis(seconds))
-        return task.status_at <= cutoff and self._is_delivered(task)
+        is_kept = self._options.is_kept(task.dialect, task.status_at)
+        return not is_kept and self._is_delivered(task)
 
     def _count_over(self, scope: TaskScope, state: State | None) -> int:
         """Count the expired tasks of a scope in one state, or all: only what has ended since the last cleanup is looked at."""

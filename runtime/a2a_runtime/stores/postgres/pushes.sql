@@ -77,5 +77,8 @@ WHERE o.id = :id AND o.attempts = :attempts AND c.task = o.task AND c.config_id 
 DELETE FROM a2a_outbox o USING a2a_outbox first
 WHERE first.id = :id AND first.attempts = :attempts AND o.task = first.task AND o.config_id = first.config_id RETURNING o.id
 
+-- name: find_delivery
+SELECT id FROM a2a_outbox WHERE task = :key LIMIT 1
+
 -- name: count_deliveries
 SELECT count(*) AS number FROM a2a_outbox

@@ -163,7 +163,7 @@ class PostgresTasks(PostgresBase):
     ) -> StoredTask | None:
         """Load a task."""
         row = await self._loads.fetchrow(SQL["load_task"], history_length, include_artifacts, scope.to_text(), wire_id)
-        return None if row["key"] is None else to_stored_task(row)
+        return None if row["key"] is None else await self._find_readable(to_stored_task(row))
 
     async def update_task(self, scope: TaskScope, key: str, change: TaskChange) -> ChangeResult:
         """Apply a change to a task.
@@ -244,14 +244,13 @@ class PostgresTasks(PostgresBase):
     async def _count_tasks(self, scope: TaskScope, query: TaskQuery, states: Sequence[State], oldest: int) -> int:
         """Count the tasks of a list."""
         values: dict[str, object] = {"scope": scope.to_text(), "states": states, "oldest": oldest}
-        section = "count_visible" if query.hidden_skills else "count"
-        if query.hidden_skills:
-            values["hidden"] = sorted(query.hidden_skills)
-        if query.context_id is None:
-            section += "_states"
-        else:
-            section += "_context"
+        section, visible = "count_states", "count_visible_states"
+        if query.context_id is not None:
+            section, visible = "count_context", "count_visible_context"
             values["context_id"] = query.context_id
+        if query.hidden_skills:
+            section = visible
+            values["hidden"] = sorted(query.hidden_skills)
         (counted,) = await self._fetch(section, **values)
         total: int = counted["total"]
         return total

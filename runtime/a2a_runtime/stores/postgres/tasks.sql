@@ -213,11 +213,12 @@ FROM (SELECT) AS one LEFT JOIN a2a_tasks t ON t.wire_id = $4 AND t.scope IS NOT 
 SELECT {task_columns} FROM a2a_tasks t {fragments} WHERE t.key = ANY ($3::uuid[])
 
 -- name: get_version
-SELECT version FROM a2a_tasks WHERE wire_id = :wire_id AND scope IS NOT DISTINCT FROM :scope AND is_latest
+SELECT key, version, dialect, ended_at FROM a2a_tasks WHERE wire_id = :wire_id AND scope IS NOT DISTINCT FROM :scope AND is_latest
 
 -- name: read_events
 -- At least one row if the task exists, with the mark of the event at the cursor.
-SELECT t.last_seq, e.seq, e.state, e.body, e.mark, (SELECT mark FROM a2a_events c WHERE c.task = :key AND c.seq = :after) AS cursor_mark
+SELECT t.dialect, t.ended_at, t.last_seq, e.seq, e.state, e.body, e.mark,
+    (SELECT mark FROM a2a_events c WHERE c.task = :key AND c.seq = :after) AS cursor_mark
 FROM a2a_tasks t
     LEFT JOIN LATERAL (SELECT seq, state, body, mark FROM a2a_events WHERE task = t.key AND seq > :after ORDER BY seq LIMIT :limit) AS e ON true
 WHERE t.key = :key ORDER BY e.seq

@@ -75,5 +75,8 @@ WHERE (task_key, config_id) = (SELECT task_key, config_id FROM outbox WHERE id =
 -- name: drop_deliveries
 DELETE FROM outbox WHERE (task_key, config_id) = (SELECT task_key, config_id FROM outbox WHERE id = :id AND attempts = :attempts) RETURNING id;
 
+-- name: find_delivery
+SELECT id FROM outbox WHERE task_key = :key LIMIT 1;
+
 -- name: count_deliveries
 SELECT count(*) AS number FROM outbox;

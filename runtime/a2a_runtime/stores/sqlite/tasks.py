@@ -178,7 +178,7 @@ class SqliteTasks(SqliteBase):
             row = db.execute(SQL["load_by_wire_id"], {"scope": scope.to_text(), "wire_id": wire_id}).fetchone()
             return None if row is None else load_stored_task(db, row, history_length, include_artifacts=include_artifacts)
 
-        return await self._read(load)
+        return await self._find_readable(await self._read(load))
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""

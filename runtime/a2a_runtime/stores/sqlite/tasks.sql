@@ -23,7 +23,7 @@ SELECT * FROM tasks WHERE key = :key;
 SELECT * FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
 
 -- name: get_version
-SELECT version FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
+SELECT key, version, dialect, ended_at FROM tasks WHERE scope = :scope AND wire_id = :wire_id AND retired = 0;
 
 -- name: load_head
 -- The columns that a change needs.
@@ -72,7 +72,7 @@ SELECT artifact_id, place, facts, parts FROM chunks WHERE task_key = :key ORDER 
 
 -- name: read_events
 -- At least one row if the task exists, with the mark of the event at the cursor.
-SELECT tasks.last_seq, events.seq, events.state, events.body, events.mark,
+SELECT tasks.dialect, tasks.ended_at, tasks.last_seq, events.seq, events.state, events.body, events.mark,
     (SELECT mark FROM events AS cursor WHERE cursor.task_key = :key AND cursor.seq = :after) AS cursor_mark
 FROM tasks LEFT JOIN events ON events.task_key = tasks.key AND events.seq > :after
 WHERE tasks.key = :key ORDER BY events.seq LIMIT :limit;

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
@@ -11,7 +13,7 @@ from a2a_contract.dialects import MESH
 from a2a_contract.errors import TaskNotFoundError
 from a2a_contract.lifecycle import State
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.models import TaskChange
+from a2a_runtime.stores.models import StoredTask, TaskChange
 from a2a_runtime.testing.clock import FakeClock
 from a2a_runtime.testing.store_contract.case import (
     HOUR_SECONDS,
@@ -43,6 +45,21 @@ class ExpiryRules(StoreCase):
         assert await store.load_task(SCOPE, task.wire_id) is None
         with pytest.raises(TaskNotFoundError):
             await store.read_events(task.key, 0)
+
+    async def test_an_expired_task_is_not_read(self, store: Store, clock: FakeClock) -> None:
+        """Not even before the cleanup; one of a dialect with a shorter time is over earlier, and one with pending deliveries stays."""
+        mesh = await end_task(store, await create_task(store, replace(build_new_task(), dialect=MESH.name)))
+        pushed = await end_task(store, await create_task(store, build_new_task(push_config=build_config("a"))))
+        running = await create_task(store)
+        ended = await end_task(store, await create_task(store))
+        clock.advance(HOUR_SECONDS / 2)
+        await _check_readable(store, [ended, pushed, running], [mesh])
+        clock.advance(HOUR_SECONDS / 2 - 1)
+        await _check_readable(store, [ended, pushed, running], [mesh])
+        clock.advance(1)
+        await _check_readable(store, [pushed, running], [mesh, ended])
+        assert await store.delete_expired() == 2
+        assert await store.load_task(SCOPE, pushed.wire_id) is not None
 
     async def test_the_tasks_of_a_dialect_may_be_kept_for_a_shorter_time(self, store: Store, clock: FakeClock) -> None:
         """In batches, also those of later; a task with pending deliveries and those of other dialects stay."""
@@ -140,6 +157,21 @@ class ExpiryRules(StoreCase):
         assert await _texts(store) == []
         assert await store.load_context(SCOPE, "c-1") is None
         assert list(await store.list_scopes()) == []
+
+
+async def _check_readable(store: Store, found: Sequence[StoredTask], gone: Sequence[StoredTask]) -> None:
+    """Check which tasks readers find."""
+    for task in found:
+        assert (await load_task(store, task)).key == task.key
+        assert await store.get_version(SCOPE, task.wire_id) is not None
+        assert await store.read_events(task.key, 0)
+    for task in gone:
+        assert await store.load_task(SCOPE, task.wire_id) is None
+        assert await store.get_version(SCOPE, task.wire_id) is None
+        with pytest.raises(TaskNotFoundError):
+            await store.read_events(task.key, 0)
+        with pytest.raises(TaskNotFoundError):
+            await store.request_cancel(SCOPE, task.wire_id)
 
 
 async def _texts(store: Store) -> list[str | None]:
