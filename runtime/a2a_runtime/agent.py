@@ -191,6 +191,8 @@ class Agent:
     _skills: dict[str, SkillDefinition] = field(default_factory=dict[str, SkillDefinition], init=False, repr=False)
     _routers: list[SkillRouter] = field(default_factory=list[SkillRouter], init=False, repr=False)
     _providers: dict[str, Provider] = field(default_factory=dict[str, Provider], init=False, repr=False)
+    _members: dict[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]], init=False, repr=False)
+    """Parameters that are members of the input, by skill."""
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.version.strip():
@@ -283,7 +285,8 @@ class Agent:
         contract, asks = options.get("contract"), options.get("asks")
         types = () if asks is None or isinstance(asks, bool) else tuple(asks)
         if contract is None and find_input(skill_id, handler) is not None:
-            typed = build_typed_function(skill_id, handler, f"urn:a2a-gen:{self.name}", types)
+            typed = build_typed_function(skill_id, handler, f"urn:a2a-gen:{self.name}", types, self._providers)
+            self._members[skill_id] = typed.members
             return typed.handler, typed.contract, bool(types) if typed.takes_typed_context else None
         if types:
             raise TypeError(f"agent {self.name!r}: skill {skill_id!r}: asks: types of answers need a typed input; annotate it, or use asks=True")
@@ -311,6 +314,10 @@ class Agent:
 
     def build_dependencies(self) -> ProcessDependencies:
         """Build the dependencies of a process, or raise ``ValueError`` if they do not fit each other."""
+        from a2a_runtime.skills.parameters import check_members  # noqa: PLC0415 - clients of a surface declare no skills
+
+        for skill_id, members in self._members.items():
+            check_members(f"skill {skill_id!r}", members, self._providers)
         return ProcessDependencies(dict(self._providers))
 
     def _declare(self, functions: Mapping[str, Callable[..., object]], *, per_run: bool) -> None:

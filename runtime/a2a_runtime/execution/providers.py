@@ -138,7 +138,8 @@ class ProviderGraph:
                 known = ", ".join(self._providers) or "none"
                 raise ValueError(
                     f"skill {skill.id!r}: parameter {name!r} is not a dependency; declare it with agent.provide({name}=…) or "
-                    f"agent.provide_per_run({name}=…). Known: {known}. Typed input is the first parameter, alone"
+                    f"agent.provide_per_run({name}=…). Known: {known}. Parameters that are input are annotated with data, "
+                    "and the first of them is the first parameter; a model is the whole input"
                 )
         return tuple(name for name in others if name in self._providers)
 

@@ -5,6 +5,7 @@ A handler takes its context, then the dependencies of its agent by name, and is 
     async def handler(ctx): return result       the value is the result of the task
     async def handler(ctx): yield chunk         each value is a chunk of the result, or a status message
     def handler(ctx): return result             runs in a thread of its own; ``ctx.block_on(…)`` runs coroutines
+    def handler(ctx): yield chunk               the same, as a stream
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Concatenate, NamedTuple, TypeAlias
 
 from a2a_runtime.execution.context import TaskContext
 from a2a_runtime.execution.placement import Placement, WorkerOptions
+from a2a_runtime.execution.thread_streams import ThreadedStream
 from a2a_runtime.stores.models import Deferral
 
 Handler: TypeAlias = Callable[Concatenate[TaskContext, ...], object]
@@ -37,7 +39,7 @@ class HandlerKind(StrEnum):
     """Kind of a handler."""
 
     ASYNC = "async function"
-    STREAM = "async generator"
+    STREAM = "generator"
     THREAD = "function"
 
 
@@ -73,6 +75,8 @@ class Skill:
             raise ValueError(f"skill {self.id!r}: timeout {self.timeout} is not positive; use a number of seconds, or None for no limit")
         object.__setattr__(self, "answers", ReplyKind(self.answers))
         object.__setattr__(self, "handler_kind", handler_kind)
+        if is_plain_generator(self.handler):
+            object.__setattr__(self, "handler", ThreadedStream(self.handler))
         if self.accepts_messages and self.answers is ReplyKind.MESSAGE:
             raise TypeError(f"skill {self.id!r}: accepts_messages: only a task can get further messages; use answers='task'")
         if handler_kind is HandlerKind.STREAM and self.answers is ReplyKind.MESSAGE:
@@ -128,11 +132,9 @@ def _accepts_context(handler: Handler) -> bool:
 
 def explain_refusal(handler: object) -> str:
     """Explain why an object is no handler, and what to write instead."""
-    if inspect.isgeneratorfunction(handler):
-        return "a generator that is not async cannot stream; write async def"
     if detect_handler_kind(handler) is not None:
         return "it cannot be called with a context; make that its first parameter: async def handler(ctx)"
-    return "invalid handler; use an async function, an async generator or a plain function of the context"
+    return "invalid handler; use a function or a generator of the context, async or plain"
 
 
 def detect_handler_kind(handler: object) -> HandlerKind | None:
@@ -143,10 +145,19 @@ def detect_handler_kind(handler: object) -> HandlerKind | None:
     while isinstance(plain, functools.partial):
         plain = plain.func
     for function in (inspect.unwrap(handler) if plain is handler else plain, type(plain).__call__):
-        if inspect.isasyncgenfunction(function):
+        if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
             return HandlerKind.STREAM
         if inspect.iscoroutinefunction(function):
             return HandlerKind.ASYNC
-        if inspect.isgeneratorfunction(function):
-            return None
     return HandlerKind.THREAD
+
+
+def is_plain_generator(handler: object) -> bool:
+    """Return whether a handler is a generator that is not async, and not yet wrapped into one that is."""
+    plain: object = handler
+    while isinstance(plain, functools.partial):
+        plain = plain.func
+    if inspect.isasyncgenfunction(type(plain).__call__):
+        return False
+    unwrapped = inspect.unwrap(plain) if callable(plain) else plain
+    return inspect.isgeneratorfunction(unwrapped) or inspect.isgeneratorfunction(type(plain).__call__)

@@ -2,11 +2,12 @@
 
     async def book(request: BookFlight, ctx, db) -> Booking: …
     async def follow(request: Flight) -> AsyncIterator[Position]: …
+    async def add(a: int, b: int) -> int: …
 
 parameter       is
 the first       the input, if it is annotated with data; a function whose first parameter is a context, or has no annotation, is untyped
 ctx             the typed context, or the untyped one if it is annotated so; it may be missing
-any other       a dependency
+any other       a dependency, or a member of the input (see ``parameters``)
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 from datetime import date, time, timedelta
@@ -35,10 +36,11 @@ from a2a_contract.finite import list_lost_numbers
 from a2a_contract.typed_schema import list_unexpected_values
 from a2a_runtime.execution.background import run_in_thread
 from a2a_runtime.execution.context import Context
-from a2a_runtime.execution.skill import HandlerKind, detect_handler_kind, explain_refusal
+from a2a_runtime.execution.skill import HandlerKind, detect_handler_kind, is_plain_generator
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.handlers import HandlerMismatchError, StreamingHandler, UnaryHandler
+from a2a_runtime.skills.parameters import Members, build_members, is_object
 from a2a_runtime.skills.schema import TEXT, SchemaMismatchError, TypedSchema
 
 T = TypeVar("T")
@@ -50,6 +52,7 @@ _CONTEXTS = (Context, SkillContext)
 _DATA: tuple[type, ...] = (BaseModel, Enum, str, int, float, bool, bytes, list, dict, tuple, set, frozenset, date, time, timedelta, Decimal, UUID)
 _UNIONS: frozenset[object] = frozenset((typing.Union, types.UnionType, typing.Annotated))
 _STREAMS: frozenset[object] = frozenset((AsyncGenerator, AsyncIterator, AsyncIterable))
+_PLAIN_STREAMS: frozenset[object] = frozenset((Generator, Iterator, Iterable))
 _BINARY = (
     "JSON has no bytes; use a model with ConfigDict(ser_json_bytes='base64', val_json_bytes='base64'), or, for a file, a handler of the context alone"
 )
@@ -98,6 +101,8 @@ class TypedFunction(NamedTuple):
     contract: SkillContract[Any, Any]
     takes_typed_context: bool
     """False for a function that asks its questions through the untyped context."""
+    members: Sequence[str]
+    """The parameters that are members of its input; none if one parameter is the whole input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,7 @@ class _Signature:
     context: inspect.Parameter | None
     is_context_typed: bool
     others: Sequence[inspect.Parameter]
+    members: Members | None
 
 
 def find_input(skill_id: str, function: Callable[..., object]) -> object:
@@ -138,9 +144,14 @@ def find_input(skill_id: str, function: Callable[..., object]) -> object:
     )
 
 
-def build_typed_function(skill_id: str, function: Callable[..., object], id_prefix: str, asks: Sequence[type[object]] = ()) -> TypedFunction:
-    """Build the handler and the contract of a typed function; ``asks`` are the types of the answers to its questions."""
-    signature = _read_signature(skill_id, function)
+def build_typed_function(
+    skill_id: str, function: Callable[..., object], id_prefix: str, asks: Sequence[type[object]] = (), provided: Collection[str] = ()
+) -> TypedFunction:
+    """Build the handler and the contract of a typed function.
+
+    ``asks`` are the types of the answers to its questions, and ``provided`` the names of the dependencies that are declared already.
+    """
+    signature = _read_signature(skill_id, function, provided)
     build = partial(_build_schema, skill_id, id_prefix)
     contract: SkillContract[Any, Any] = SkillContract(
         skill_id,
@@ -150,37 +161,46 @@ def build_typed_function(skill_id: str, function: Callable[..., object], id_pref
         replies=tuple(build(f"ask.{getattr(each, '__name__', number)}", each, "validation") for number, each in enumerate(asks, 1)),
     )
     handler = StreamingHandler if contract.streams else UnaryHandler
-    return TypedFunction(handler(contract, _adapt(function, signature)), contract, signature.context is None or signature.is_context_typed)
+    is_typed = signature.context is None or signature.is_context_typed
+    members = () if signature.members is None else signature.members.names
+    return TypedFunction(handler(contract, _adapt(function, signature)), contract, is_typed, members)
 
 
-def _read_signature(skill_id: str, function: Callable[..., object]) -> _Signature:
+def _read_signature(skill_id: str, function: Callable[..., object], provided: Collection[str]) -> _Signature:
     signature, kind = inspect.signature(function), detect_handler_kind(function)
-    _, *others = signature.parameters.values()
+    first, *others = signature.parameters.values()
     output = _resolve(function, "return", signature.return_annotation)
-    if inspect.isgeneratorfunction(function):
-        raise HandlerMismatchError(f"skill {skill_id!r}: {explain_refusal(function)}")
     if kind is None or output is signature.empty or isinstance(output, str):
         raise HandlerMismatchError(
             f"skill {skill_id!r}: its input is typed, and its output is not; annotate what it returns, -> None for nothing, or take the context alone"
         )
     if kind is HandlerKind.STREAM:
-        if typing.get_origin(output) not in _STREAMS:
-            raise HandlerMismatchError(f"skill {skill_id!r}: it yields, but is annotated with {output}; annotate it with AsyncIterator[…]")
+        forms, form = (_PLAIN_STREAMS, "Iterator[…]") if is_plain_generator(function) else (_STREAMS, "AsyncIterator[…]")
+        if typing.get_origin(output) not in forms:
+            raise HandlerMismatchError(f"skill {skill_id!r}: it yields, but is annotated with {output}; annotate it with {form}")
         output = typing.get_args(output)[0]
     elif typing.get_origin(output) in _STREAMS:
         raise HandlerMismatchError(f"skill {skill_id!r}: annotated with {output}, but does not yield; yield chunks, or annotate what it returns")
     context = next((each for each in others if each.name == CONTEXT or _is_context(_resolve(function, each.name, each.annotation))), None)
     annotation = None if context is None else _resolve(function, context.name, context.annotation)
     is_untyped = inspect.isclass(annotation) and issubclass(annotation, Context)
-    rest = [
-        each.replace(kind=each.KEYWORD_ONLY) for each in others if each is not context and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-    ]
-    return _Signature(_resolve_input(function), output, kind, context, not is_untyped, rest)
+    others = [each for each in others if each is not context and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    members = _find_members(skill_id, function, [first, *others], provided)
+    rest = [each.replace(kind=each.KEYWORD_ONLY) for each in others if members is None or each.name not in members.names]
+    input_type = _resolve(function, first.name, first.annotation) if members is None else members.input
+    return _Signature(input_type, output, kind, context, not is_untyped, rest, members)
 
 
-def _resolve_input(function: Callable[..., object]) -> object:
-    first = next(iter(inspect.signature(function).parameters.values()))
-    return _resolve(function, first.name, first.annotation)
+def _find_members(
+    skill_id: str, function: Callable[..., object], parameters: Sequence[inspect.Parameter], provided: Collection[str]
+) -> Members | None:
+    """Find the members of the input of a function of several values; ``None`` if its first parameter is the whole input."""
+    found = [(each, _resolve(function, each.name, each.annotation)) for each in parameters]
+    first, *others = found
+    others = [(each, annotation) for each, annotation in others if each.name not in provided and _is_data(annotation)]
+    if is_object(_unwrap_alias(first[1])) or not others:
+        return None
+    return build_members(skill_id, [first, *others])
 
 
 def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[..., Any]:
@@ -189,7 +209,8 @@ def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[...,
 
     def bind(request: object, typed: SkillContext, dependencies: dict[str, object]) -> Callable[[], Any]:
         given = {} if context is None else {context.name: typed if is_typed else typed.untyped}
-        return partial(function, request, **given, **dependencies)
+        bound = partial(function, request) if signature.members is None else signature.members.bind(function, request)
+        return partial(bound, **given, **dependencies)
 
     @wraps(function)
     def stream(request: object, typed: SkillContext, **dependencies: object) -> object:

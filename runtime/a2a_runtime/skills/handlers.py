@@ -14,8 +14,8 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from functools import lru_cache
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
 from a2a_contract.base import JsonObject
@@ -25,6 +25,7 @@ from a2a_contract.v1_0 import Message, Part
 from a2a_runtime.execution.context import Context
 from a2a_runtime.execution.questions import QUESTION_KEY
 from a2a_runtime.execution.run import HANDLER_FAILED
+from a2a_runtime.execution.thread_streams import iterate_in_thread
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.contract import SkillContract
 from a2a_runtime.skills.schema import SchemaMismatchError, SchemaValidator, extract_payload, wrap_payload
@@ -88,7 +89,9 @@ class StreamingHandler(_TypedHandler[I, O]):
     async def __call__(self, context: Context, **dependencies: object) -> AsyncGenerator[object, None]:
         """Run the method."""
         request, typed = self._parse_call(context)
-        chunks = self._method(request, typed, **dependencies)
+        chunks: Any = self._method(request, typed, **dependencies)
+        if isinstance(chunks, Generator):  # a plain one: its code has not begun
+            chunks = iterate_in_thread(partial(iter, chunks))
         try:
             async for chunk in chunks:
                 yield self._serialize_output(chunk, context)
