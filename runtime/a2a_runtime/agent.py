@@ -195,6 +195,9 @@ class Agent:
     """Parameters that are members of the input, by skill."""
 
     def __post_init__(self) -> None:
+        for member, value in (("name", self.name), ("description", self.description), ("version", self.version)):
+            if not isinstance(value, str):
+                raise TypeError(f'Agent: {member} is {value!r}, not a text; write Agent("hello", description="Greets people.")')
         if not self.name.strip() or not self.version.strip():
             raise ValueError(f"agent {self.name!r}, version {self.version!r}: name and version must not be blank; cards show both")
 
@@ -207,8 +210,18 @@ class Agent:
     def skill(self, skill_id: AnyHandler, /) -> AnyHandler: ...
     @overload
     def skill(self, skill_id: str | None = None, **options: Unpack[SkillOptions]) -> Callable[[AnyHandler], AnyHandler]: ...
-    def skill(self, skill_id: str | AnyHandler | None = None, **options: Unpack[SkillOptions]) -> AnyHandler | Callable[[AnyHandler], AnyHandler]:
+    def skill(
+        self, skill_id: str | AnyHandler | None = None, *unnamed: object, **options: Unpack[SkillOptions]
+    ) -> AnyHandler | Callable[[AnyHandler], AnyHandler]:
         """Decorate a function as the handler of a skill; the function is returned unchanged. Without an id the skill has the name of the function."""
+        if unnamed:
+            raise TypeError(
+                f"agent {self.name!r}: skill {skill_id!r}: options have names; write @agent.skill({skill_id!r}, description={unnamed[0]!r})"
+            )
+        if skill_id is not None and not isinstance(skill_id, str) and not callable(skill_id):
+            raise TypeError(
+                f'agent {self.name!r}: {skill_id!r} is not a skill id; write @agent.skill("id"), or @agent.skill for the name of the function'
+            )
         if skill_id is not None and not isinstance(skill_id, str):
             self.add(skill_id.__name__, skill_id)
             return skill_id

@@ -9,18 +9,19 @@ Django's, is served without.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from a2a_runtime.importing import explain_missing
 
 with explain_missing(__name__):
     from litestar import Litestar
 
+from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.http.start_errors import describe_start_error
-from a2a_runtime.plugin import check_types
+from a2a_runtime.plugin import HostedOptions, build_surfaces
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
@@ -32,19 +33,34 @@ AnyApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[object]]
 """An ASGI app, by whatever types its framework has for one."""
 
 
-def build_agents(function: str, path: str, surfaces: tuple[Surface, ...], store: Store | str | None, settings: Settings | None) -> Litestar:
+def build_agents(
+    function: str,
+    path: str,
+    agents: Sequence[Surface | Agent],
+    store: Store | str | None,
+    settings: Settings | None,
+    options: HostedOptions,
+) -> Litestar:
     """Build the app of surfaces below a path of a host; each of them says who its callers are."""
     if not path.startswith("/") or path.endswith("/"):
         raise ValueError(f"{function}: {path!r} is not a path for agents; it begins with a slash and does not end with one")
-    check_types(function, surfaces, Surface)
+    surfaces = build_surfaces(function, agents, options)
     for surface in surfaces:
         surface.check_callers_are_known()
     return create_app(*surfaces, store=store, settings=settings)
 
 
-def with_agents(host: AnyApp, path: str, *surfaces: Surface, store: Store | str | None = None, settings: Settings | None = None) -> AgentsInFront:
-    """Build an app that serves surfaces below a path, and another app everywhere else."""
-    return AgentsInFront(host, build_agents("with_agents", path, surfaces, store, settings), path)
+def with_agents(
+    host: AnyApp,
+    path: str,
+    /,
+    *surfaces: Surface | Agent,
+    store: Store | str | None = None,
+    settings: Settings | None = None,
+    **options: Unpack[HostedOptions],
+) -> AgentsInFront:
+    """Build an app that serves agents below a path, and another app everywhere else; the options are those of ``A2APlugin``."""
+    return AgentsInFront(host, build_agents("with_agents", path, surfaces, store, settings, options), path)
 
 
 class AgentsInFront:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import reprlib
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -57,7 +58,7 @@ from a2a_runtime.mesh.service import check_surface
 from a2a_runtime.runtime import JWKS_PATH, OFF, AgentRuntime, ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
-from a2a_runtime.stores.factory import is_shared, try_store
+from a2a_runtime.stores.factory import check_store, is_shared, try_store
 from a2a_runtime.surface import RouteOptions, Surface
 
 if TYPE_CHECKING:
@@ -69,24 +70,38 @@ if TYPE_CHECKING:
 AGENT_PATH = "/agent"
 """Path of an agent in an app of a host, which keeps its root."""
 
-LIVE_PATH, READYZ_PATH, READY_PATH, HEALTH_PATH = "/livez", "/readyz", "/ready", "/health"
+PROBE_PATHS = LIVE_PATH, READYZ_PATH, READY_PATH, HEALTH_PATH = "/livez", "/readyz", "/ready", "/health"
 
 
-class SurfaceOptions(TypedDict, total=False):
-    """Options of a surface for agents that are given without one."""
+class HostedOptions(TypedDict, total=False):
+    """Options of a surface for agents that are given without one, at a path of a host."""
 
-    path: str
     gate: Gate | None
     caller: HostCaller | None
     public_card: bool | None
     routes: RouteOptions
 
 
+class SurfaceOptions(HostedOptions, total=False):
+    """The same with the path."""
+
+    path: str
+
+
+def build_surfaces(function: str, surfaces: Sequence[object], options: HostedOptions) -> tuple[Surface, ...]:
+    """Build the surfaces of agents that are given without one."""
+    check_types(function, surfaces, Agent, Surface)
+    if options and not any(isinstance(each, Agent) for each in surfaces):
+        raise ImproperlyConfiguredException(f"{function}: {', '.join(options)}: no agent to apply it to; set it on the surface")
+    return tuple(Surface(each, **options) if isinstance(each, Agent) else each for each in surfaces if isinstance(each, Agent | Surface))
+
+
 def check_types(function: str, values: Sequence[object], *expected: type) -> None:
     """Refuse arguments of other types, such as a list of surfaces."""
     if wrong := [each for each in values if not isinstance(each, expected)]:
         names = " or ".join(each.__name__ for each in expected)
-        raise TypeError(f"{function}: {wrong[0]!r} is not of type {names}; pass each {names} as an argument of its own, a list as *surfaces")
+        given = reprlib.repr(wrong[0])
+        raise TypeError(f"{function}: {given} is not of type {names}; pass each {names} as an argument of its own, a list as *surfaces")
 
 
 class A2APlugin(InitPlugin, CLIPlugin):
@@ -110,11 +125,9 @@ class A2APlugin(InitPlugin, CLIPlugin):
     ) -> None:
         if not surfaces:
             raise ImproperlyConfiguredException("A2APlugin: no agent given; pass at least one, e.g. A2APlugin(agent, caller=host_user())")
-        check_types("A2APlugin", surfaces, Agent, Surface)
-        if options and not any(isinstance(each, Agent) for each in surfaces):
-            raise ImproperlyConfiguredException(f"A2APlugin: {', '.join(options)}: no agent to apply it to; set it on the surface")
-        defaults: SurfaceOptions = {"path": AGENT_PATH, **options}
-        self.surfaces: Sequence[Surface] = tuple(Surface(each, **defaults) if isinstance(each, Agent) else each for each in surfaces)
+        if any(isinstance(each, Agent) for each in surfaces):
+            options = {"path": AGENT_PATH, **options}
+        self.surfaces: Sequence[Surface] = build_surfaces("A2APlugin", surfaces, options)
         self.runtime: AgentRuntime | None = None
         """Runtime of the surfaces, while the app runs."""
         self.exact_paths: dict[str, ASGIApp] = {}
@@ -123,6 +136,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
         """Called after the skills have changed."""
         self.explorer_token = ""
         """Token that the page of the explorer has to send, see ``a2a-gen explore``; empty: none."""
+        if store is not None:
+            check_store(store)
         self._store = store
         self.settings = Settings.from_environment(os.environ) if settings is None else settings
         self._mesh_config = mesh

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from a2a_runtime.importing import explain_missing
 
@@ -22,7 +22,9 @@ with explain_missing(__name__):
     from litestar import Litestar
     from litestar.types import ASGIApp, Message
 
+from a2a_runtime.agent import Agent
 from a2a_runtime.asgi import BelowPath, build_agents
+from a2a_runtime.plugin import PROBE_PATHS, HostedOptions
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
@@ -59,14 +61,20 @@ class HostApp(Protocol):
 def mount_agents(
     host: HostApp,
     path: str,
-    *surfaces: Surface,
+    *surfaces: Surface | Agent,
     store: Store | str | None = None,
     settings: Settings | None = None,
     dependencies: Sequence[object] = (),
+    **options: Unpack[HostedOptions],
 ) -> Litestar:
-    """Mount surfaces below a path of a host; each of them names its callers. ``dependencies`` of FastAPI run besides those of the app."""
-    agents = build_agents("mount_agents", path, surfaces, store, settings)
+    """Mount agents below a path of a host; each of them names its callers, an agent without a surface by ``gate=`` or ``caller=``.
+
+    ``dependencies`` of FastAPI run besides those of the app, except for probes.
+    """
+    agents = build_agents("mount_agents", path, surfaces, store, settings, options)
     router: HostRouter = host.router
+    taken: frozenset[str] = getattr(router.lifespan_context, "agent_paths", frozenset())
+    _check_free(path, taken)
     host_lifespan = router.lifespan_context
 
     @asynccontextmanager
@@ -74,6 +82,7 @@ def mount_agents(
         async with host_lifespan(app) as state, agents.lifespan():
             yield state
 
+    lifespan.agent_paths = taken | {path}  # type: ignore[attr-defined]  # the router keeps it with the lifespan
     router.lifespan_context = lifespan
     if dependencies or getattr(router, "dependencies", ()):
         _add_routes(host, path, agents, dependencies)
@@ -81,6 +90,15 @@ def mount_agents(
         host.add_route(path, BelowPath(agents, path), include_in_schema=False)
         host.mount(path, agents)
     return agents
+
+
+def _check_free(path: str, taken: frozenset[str]) -> None:
+    """Refuse a second mount at one path, which would never be reached."""
+    if path in taken:
+        raise ValueError(
+            f"mount_agents: {path!r} has agents already; give all of them to one call: "
+            f'mount_agents(app, {path!r}, Surface(one, "/one"), Surface(two, "/two"))'
+        )
 
 
 def _add_routes(host: HostApp, path: str, agents: ASGIApp, dependencies: Sequence[object]) -> None:
@@ -91,6 +109,8 @@ def _add_routes(host: HostApp, path: str, agents: ASGIApp, dependencies: Sequenc
     if add_api_route is None:
         raise TypeError("mount_agents: dependencies= are for FastAPI; with Starlette, add a middleware to the app")
     app = BelowPath(agents, path)
+    for probe in PROBE_PATHS:  # a platform that watches a process has no credentials
+        host.add_route(f"{path}{probe}", app, include_in_schema=False)
 
     class AgentResponse(Response):
         """Runs the agents, with the headers that dependencies have set, and then their background tasks."""

@@ -6,7 +6,7 @@ dict, list, number, bool one piece of JSON          artifact "result"           
 model, dataclass, tuple  one piece of JSON          artifact "result"                  the message    chunk of "result"
 JSON_NULL                the JSON value null        artifact "result"                  the message    chunk of "result"
 bytes                    one file without a name    artifact "result"                  the message    chunk of "result"
-Part                     itself                     artifact "result"                  the message    chunk of "result"
+Part, list with Parts    itself, one for each       artifact "result"                  the message    chunk of "result"
 Artifact                 its own                    that artifact                      the message    that artifact, or more of it
 Message                  its own                    what the final status says         the message    what the status says
 LastChunk                those of its value         refused                            refused         as its value, with ``lastChunk``
@@ -86,7 +86,8 @@ def to_parts(value: object) -> list[Part]:
     if isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type)):
         return [Part(data=to_json_value(value))]
     if isinstance(value, _JSON_TYPES):
-        return [to_json_part(value)]
+        has_parts = isinstance(value, list | tuple) and any(isinstance(each, Part) for each in value)
+        return [part for each in value for part in to_parts(each)] if has_parts else [to_json_part(value)]  # type: ignore[attr-defined]  # a list
     allowed = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
     raise ResultTypeError(f"handler result: {type(value).__qualname__} is not supported; return {allowed}")
 

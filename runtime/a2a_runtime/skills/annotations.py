@@ -134,6 +134,8 @@ def find_input(skill_id: str, function: Callable[..., object]) -> object:
         )
     if inspect.isclass(annotation) and issubclass(annotation, WireModel):
         raise HandlerMismatchError(f"skill {skill_id!r}: {first.name!r} is a {annotation.__name__}; take the context, and read ctx.message")
+    if inspect.isroutine(annotation):
+        raise HandlerMismatchError(f"skill {skill_id!r}: the annotation of {first.name!r} is a function, {annotation!r}; write a type")
     if _is_data(annotation):
         return annotation
     if _may_be_context(annotation):
@@ -231,6 +233,8 @@ def _adapt(function: Callable[..., Any], signature: _Signature) -> Callable[...,
 def _build_schema(skill_id: str, id_prefix: str, use: str, python_type: object, mode: Literal["validation", "serialization"]) -> TypedSchema[Any]:
     if python_type is str:
         return TEXT
+    if inspect.isroutine(python_type):  # of whose parameters Pydantic would make a schema
+        raise HandlerMismatchError(f"skill {skill_id!r}: the annotation of its {use} is a function, {python_type!r}; write a type")
     if inspect.isclass(python_type) and issubclass(python_type, WireModel):
         raise HandlerMismatchError(f"skill {skill_id!r}: {use} is a {python_type.__name__}, which has no schema of its own; use a model of the data")
     try:

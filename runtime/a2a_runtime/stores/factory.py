@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from inspect import iscoroutinefunction, signature
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from a2a_runtime.errors import UnsupportedStoreError
@@ -20,6 +20,7 @@ _DRIVERS = {"sqlite": {"aiosqlite", "pysqlite"}, "postgresql": {"asyncpg", "psyc
 """Drivers that addresses for SQLAlchemy name; the store has a driver of its own."""
 _ATTRIBUTES = ("is_durable", "runs_again", "accepts_task_ids")
 _STORAGE_METHODS = frozenset({"load_task", "create_task", "update_task"})
+_STORE_METHODS = [name for name in dir(Store) if not name.startswith("_")]
 _OBJECT_NAME = re.compile(r"(?!(memory|sqlite|postgres(ql)?):)[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _URL_FORMS = (
     "memory, sqlite:///tasks.db, sqlite:////var/lib/agent/tasks.db (absolute path), postgresql://user@host/database, "
@@ -109,7 +110,7 @@ async def try_store(url: str) -> Store:
 
 def find_missing_methods(store: object) -> list[str]:
     """Return the names of the store methods that an object lacks."""
-    return [name for name in dir(Store) if not name.startswith("_") and not callable(getattr(store, name, None))]
+    return [name for name in _STORE_METHODS if not callable(getattr(store, name, None))]
 
 
 def validate_store(store: object) -> Store:
@@ -121,6 +122,17 @@ def validate_store(store: object) -> Store:
     if "read_events" in missing and _STORAGE_METHODS.isdisjoint(missing):
         raise UnsupportedStoreError(f"{name}: not a store; wrap it, SimpleStore({name}(…)) of a2a_runtime.stores.simple, or add {', '.join(missing)}")
     raise UnsupportedStoreError(f"{name}: not a store; add {', '.join(missing)}")
+
+
+def check_store(store: object) -> None:
+    """Refuse what is no store, and no URL of one, before anything is opened; a name (``module:attribute``) is imported at the start."""
+    if isinstance(store, str):
+        if not is_object_name(store):
+            create_store(store)
+    elif not isinstance(store, Store) and (isinstance(store, PurePath) or len(find_missing_methods(store)) == len(_STORE_METHODS)):
+        raise UnsupportedStoreError(f"store: {store!r} is not a store; use {_URL_FORMS}")
+    else:
+        validate_store(store)
 
 
 def require_queue(store: Store) -> RunQueue:

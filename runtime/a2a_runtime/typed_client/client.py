@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from types import TracebackType
@@ -9,6 +10,8 @@ from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 import httpx
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from a2a_contract.errors import InvalidParamsError
 from a2a_contract.v1_0 import Message, Role, Task
@@ -83,9 +86,20 @@ def build_skill_metadata(skill_id: str) -> dict[str, object]:
     return {SKILL_ID: skill_id}
 
 
+def _is_model(input_type: object) -> bool:
+    return inspect.isclass(input_type) and issubclass(input_type, BaseModel)
+
+
+def _check_dict(skill: SkillContract[Any, Any], request: dict[str, object]) -> object:
+    """Check a dictionary that is given in place of the model of an input; its keys are the names in the JSON."""
+    value: object = to_jsonable_python(request, by_alias=True)
+    skill.input.parse(value)
+    return value
+
+
 def _build_message(skill: SkillContract[Any, Any], request: object, call_options: CallOptions) -> Message:
     try:
-        value = skill.input.serialize(request)
+        value = _check_dict(skill, request) if isinstance(request, dict) and _is_model(skill.input.type) else skill.input.serialize(request)
     except SchemaMismatchError as error:
         raise InvalidParamsError(f"input: does not match the schema of {skill.id}", fields=error.fields) from error
     parts = [wrap_payload(value, skill.input.validator)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NewType
@@ -12,6 +13,7 @@ import pytest
 from a2a_runtime.agent import Agent
 from a2a_runtime.app import create_app
 from a2a_runtime.asgi import with_agents
+from a2a_runtime.errors import UnsupportedStoreError
 from a2a_runtime.skills.context import SkillContext
 from a2a_runtime.skills.schema import SchemaMismatchError
 from a2a_runtime.testing.agent import run_agent
@@ -46,8 +48,47 @@ def test_surfaces_are_arguments() -> None:
     """A list of them needs a star, and a host mounts surfaces."""
     with pytest.raises(TypeError, match=r"A2APlugin: \[Agent.*\] is not of type Agent or Surface; pass each .* a list as \*surfaces"):
         create_app([AGENT])  # type: ignore[arg-type]  # which is the point
-    with pytest.raises(TypeError, match=r"with_agents: Agent.* is not of type Surface"):
-        with_agents(create_app(AGENT), "/agent", AGENT)  # type: ignore[arg-type]  # which is the point
+    with pytest.raises(TypeError, match=r"with_agents: 5 is not of type Agent or Surface"):
+        with_agents(create_app(AGENT), "/agent", 5)  # type: ignore[arg-type]  # which is the point
+
+
+async def of_a_function(word: str) -> lambda: 1:  # type: ignore[valid-type]  # which is the point
+    """Annotate with a function."""
+    return word
+
+
+async def from_a_function(word: (lambda: 1)) -> str:  # type: ignore[valid-type]  # which is the point
+    """Annotate with a function."""
+    return str(word)
+
+
+MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
+    "no name": (lambda _: Agent(None), TypeError, "Agent: name is None, not a text; write Agent"),  # type: ignore[arg-type]
+    "a number for a description": (lambda _: Agent("a", 5), TypeError, "Agent: description is 5, not a text"),  # type: ignore[arg-type]
+    "an option without a name": (
+        lambda a: a.skill("greet", "Greets people"),
+        TypeError,
+        "write @agent.skill\\('greet', description='Greets people'\\)",
+    ),
+    "a number for an id": (lambda a: a.skill(5), TypeError, "agent 'a': 5 is not a skill id"),
+    "a function for an output": (lambda a: a.add("x", of_a_function), TypeError, "the annotation of its output is a function"),
+    "a function for an input": (lambda a: a.add("x", from_a_function), TypeError, "the annotation of 'word' is a function"),
+    "a file for a store": (
+        lambda _: create_app(AGENT, store="hello.db"),
+        UnsupportedStoreError,
+        "store: 'hello.db' is not a store URL; use memory, sqlite:///",
+    ),
+    "another database": (lambda _: create_app(AGENT, store="mysql://x"), UnsupportedStoreError, "store: 'mysql://x' is not a store URL"),
+    "a number for a store": (lambda _: create_app(AGENT, store=5), UnsupportedStoreError, "store: 5 is not a store; use memory, sqlite:///"),  # type: ignore[arg-type]
+    "a broken URL": (lambda _: create_app(AGENT, store="postgresql://[bad"), UnsupportedStoreError, "is not a URL"),
+}
+
+
+@pytest.mark.parametrize(("make", "kind", "problem"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_arguments_are_refused_where_they_are_written(make: Callable[[Any], object], kind: type[Exception], problem: str) -> None:
+    """None of them waits for the start of the app."""
+    with pytest.raises(kind, match=problem):
+        make(Agent("a"))
 
 
 @pytest.mark.parametrize(

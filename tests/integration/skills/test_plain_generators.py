@@ -59,7 +59,7 @@ async def test_typed_functions_and_dependencies_stream_too() -> None:
 
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit(1), StopIteration()], ids=["ValueError", "SystemExit", "StopIteration"])
 async def test_an_exception_fails_the_task(error: BaseException) -> None:
-    """What was yielded before stays, and the process goes on."""
+    """Chunks from before stay, and the process goes on."""
 
     def breaks(_ctx: TaskContext) -> Iterator[str]:
         yield "one"

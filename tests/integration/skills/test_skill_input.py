@@ -83,6 +83,15 @@ async def test_a_callback_gets_the_question(transport: httpx.AsyncBaseTransport)
             await client.publish(REPORT, on_ask=lambda _: Approval(approved=False, by="Ada", remark="no"))
 
 
+async def test_a_dictionary_is_checked_as_the_model_is(transport: httpx.AsyncBaseTransport) -> None:
+    """Its keys are the names in the JSON; what does not match is refused before it is sent, with its place."""
+    async with ReportAgentClient(URL, transport=transport) as client:
+        assert (await client.publish(REPORT.model_dump(by_alias=True), on_ask=lambda _: Approval(approved=True, by="Ada"))).approved_by == "Ada"
+        with pytest.raises(InvalidParamsError) as refused:
+            await client.publish({**REPORT.model_dump(by_alias=True), "title": 5})
+        assert [place for place, _ in refused.value.fields] == ["title"]
+
+
 async def test_a_question_that_nobody_answers(transport: httpx.AsyncBaseTransport) -> None:
     """Without a callback the call says that it was asked; with an answer that does not fit, it says what is wrong before it is sent."""
     async with ReportAgentClient(URL, transport=transport) as client:
