@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 AGENT_PATH = "/agent"
 """Path of an agent in an app of a host, which keeps its root."""
 
-PROBE_PATHS = LIVE_PATH, READYZ_PATH, READY_PATH, HEALTH_PATH = "/livez", "/readyz", "/ready", "/health"
+LIVE_PATH, READYZ_PATH, READY_PATH, HEALTH_PATH = "/livez", "/readyz", "/ready", "/health"
 
 
 class HostedOptions(TypedDict, total=False):
@@ -200,7 +200,7 @@ class A2APlugin(InitPlugin, CLIPlugin):
         adapt_routes(app)
         if self.has_host:
             install_shortcut(app, self.exact_paths)
-        register_health_routes(app, self._list_health_checks())
+        register_health_routes(app, self.list_health_checks())
         self._register_metrics(app)
         check_exposure(self.surfaces, is_open=self.settings.open)
         log_callers(self.surfaces, is_open=self.settings.open)
@@ -232,7 +232,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
         self.exact_paths.clear()
         self.exact_paths.update(find_exact_paths(app, self._endpoints))
 
-    def _list_health_checks(self) -> Mapping[str, HealthCheck]:
+    def list_health_checks(self) -> Mapping[str, HealthCheck]:
+        """Return the probes of the process by path; they need no credentials."""
         health, prefix = self._health, self.settings.health_path
         checks = {LIVE_PATH: health.check_live, READYZ_PATH: health.check_ready, READY_PATH: health.check_ready, HEALTH_PATH: health.check_health}
         return {} if prefix == OFF else {prefix.rstrip("/") + path: check for path, check in checks.items()}

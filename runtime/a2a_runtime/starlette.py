@@ -20,11 +20,11 @@ from a2a_runtime.importing import explain_missing
 
 with explain_missing(__name__):
     from litestar import Litestar
-    from litestar.types import ASGIApp, Message
+    from litestar.types import Message
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.asgi import BelowPath, build_agents
-from a2a_runtime.plugin import PROBE_PATHS, HostedOptions
+from a2a_runtime.plugin import A2APlugin, HostedOptions
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
@@ -101,7 +101,7 @@ def _check_free(path: str, taken: frozenset[str]) -> None:
         )
 
 
-def _add_routes(host: HostApp, path: str, agents: ASGIApp, dependencies: Sequence[object]) -> None:
+def _add_routes(host: HostApp, path: str, agents: Litestar, dependencies: Sequence[object]) -> None:
     """Add routes of FastAPI, which run its dependencies and then the agents."""
     from starlette.responses import Response  # noqa: PLC0415 - of the host; this package does not need it
 
@@ -109,7 +109,7 @@ def _add_routes(host: HostApp, path: str, agents: ASGIApp, dependencies: Sequenc
     if add_api_route is None:
         raise TypeError("mount_agents: dependencies= are for FastAPI; with Starlette, add a middleware to the app")
     app = BelowPath(agents, path)
-    for probe in PROBE_PATHS:  # a platform that watches a process has no credentials
+    for probe in agents.plugins.get(A2APlugin).list_health_checks():  # a platform that watches a process has no credentials
         host.add_route(f"{path}{probe}", app, include_in_schema=False)
 
     class AgentResponse(Response):
