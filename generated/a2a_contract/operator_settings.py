@@ -118,6 +118,10 @@ class OperatorSettings:
     """Serve the explorer at /explorer: a page to see, try and debug the agents of the app."""
     metrics_path: str = "off"
     """Path of the metrics, ``/metrics``; ``off``: none are collected."""
+    metrics_skills: bool = False
+    """Tell the ids of skills in the metrics, to every reader of the path: for a port that only your network reaches. Without it, all skills are
+    counted together.
+    """
     traces: str = "auto"
     """Spans over OpenTelemetry (extra ``otel``): ``auto`` if the process has a tracer provider, ``on``, or ``off``."""
     encryption_keys: tuple[str, ...] = field(default=(), repr=False)

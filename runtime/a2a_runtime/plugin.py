@@ -244,7 +244,8 @@ class A2APlugin(InitPlugin, CLIPlugin):
             return
         from a2a_runtime.http.metrics import build_metrics_route  # noqa: PLC0415 - an extra, imported only where metrics are on
 
-        app.register(build_metrics_route(path, lambda: None if self.runtime is None else self.runtime.metrics))
+        names_skills = self.settings.metrics_skills
+        app.register(build_metrics_route(path, lambda: None if self.runtime is None else self.runtime.metrics, names_skills=names_skills))
 
     def _start(self, endpoints: SurfaceEndpoints, runtime: AgentRuntime) -> None:
         endpoints.dispatcher.metrics, endpoints.dispatcher.tracing = runtime.metrics, runtime.tracing

@@ -12,6 +12,7 @@ from typing import Any
 import asyncpg
 import pytest
 import yaml
+from integration.outcome_agent import serve_on_socket
 from litestar import Litestar
 from litestar.testing import AsyncTestClient, TestClient
 from prometheus_client.parser import text_string_to_metric_families
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.anyio
 DEPLOY = Path(__file__).parents[2] / "examples" / "deploy"
 CALLERS = 10_000
 TASKS = 200
+SETTINGS = Settings(metrics_path="/metrics", metrics_skills=True)
 
 
 class HeaderGate:
@@ -74,7 +76,7 @@ def build_agent() -> Agent:
 @pytest.fixture
 def client() -> Iterator[TestClient[Litestar]]:
     """A client of an app with metrics."""
-    with TestClient(create_app(build_agent(), settings=Settings(metrics_path="/metrics"))) as client:
+    with TestClient(create_app(build_agent(), settings=SETTINGS)) as client:
         yield client
 
 
@@ -124,6 +126,33 @@ def test_requests_runs_and_store_calls_are_counted(client: TestClient[Litestar])
     assert value("process_start_time_seconds") is not None
 
 
+def test_strangers_read_no_skill() -> None:
+    """Over a socket, without credentials: all skills are counted together, unless the operator wants them to be named."""
+    agent = build_agent()
+
+    @agent.skill("spend")
+    async def spend(ctx: TaskContext) -> str:
+        """Report what it consumes."""
+        ctx.usage(input_tokens=3, output_tokens=4, cost=0.5)
+        return "spent"
+
+    app = create_app(agent, settings=Settings(metrics_path="/metrics"))
+    with serve_on_socket(app) as client:
+        for number, skill in enumerate(("echo", "fail", "spend")):
+            message = {"messageId": f"m-{number}", "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": {"skillId": skill}}
+            assert client.post("/message:send", json={"message": message}, headers={"a2a-version": "1.0"}).is_success
+        for accept in ("text/plain", "application/openmetrics-text", "application/json"):
+            text = client.get("/metrics", headers={"accept": accept}).text
+            assert not re.search("echo|fail\\b|spend", text)
+        counted = ("a2a_run_seconds_count", frozenset({"skill": ""}.items()))
+        while (samples := parse_samples(client.get("/metrics").text))[counted] < 3:
+            pass  # a run is counted after its answer
+    assert {dict(labels)["skill"] for _, labels in samples if "skill" in dict(labels)} == {""}
+    assert samples["a2a_runs_total", frozenset({"skill": "", "end": "completed"}.items())] == 2
+    assert samples["a2a_queue_seconds_count", frozenset({"skill": ""}.items())] == 3
+    assert samples["a2a_tokens_total", frozenset({"skill": "", "kind": "output"}.items())] == 4
+
+
 def test_the_form_is_the_clients_choice(client: TestClient[Litestar]) -> None:
     """Text of Prometheus by default, OpenMetrics or the JSON of a registry of modules if the client asks for it."""
     send(client)
@@ -136,7 +165,7 @@ def test_the_form_is_the_clients_choice(client: TestClient[Litestar]) -> None:
 
 async def test_no_label_grows_with_callers() -> None:
     """Ten thousand callers, some with tasks of their own, make no series more than one caller."""
-    app = create_app(Surface(build_agent(), gate=HeaderGate()), settings=Settings(metrics_path="/metrics"))
+    app = create_app(Surface(build_agent(), gate=HeaderGate()), settings=SETTINGS)
     async with app.lifespan():
         assert await call(app, "/tasks/unknown", "first") == b"404"
         assert await call(app, "/message:send", "first", build_message("echo")) == b"200"
@@ -194,7 +223,7 @@ def build_message(skill: str) -> bytes:
 def test_queue_time_lag_and_refusals_are_measured() -> None:
     """Of every run, of the status updates of streams, and of callers that are not admitted."""
     surface = Surface(build_agent(), gate=HeaderGate(), limits=Limits(streams=1))
-    with TestClient(create_app(surface, settings=Settings(metrics_path="/metrics"))) as client:
+    with TestClient(create_app(surface, settings=SETTINGS)) as client:
         message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}], "metadata": {"skillId": "echo"}}
         assert "completed" in client.post("/message:stream", json={"message": message}, headers={"a2a-version": "1.0"}).text.lower()
         assert client.get("/tasks", headers={"a2a-version": "1.0", "x-name": "refused"}).status_code == 403
@@ -210,7 +239,7 @@ async def test_a_lost_notifier_is_seen(postgres_url: str) -> None:
     database = postgres_url.rpartition("/")[2].partition("?")[0]
     outside = await asyncpg.connect(postgres_url, database="postgres")
     try:
-        async with AsyncTestClient(create_app(build_agent(), store=postgres_url, settings=Settings(metrics_path="/metrics"))) as client:
+        async with AsyncTestClient(create_app(build_agent(), store=postgres_url, settings=SETTINGS)) as client:
             await wait_for_sample(client, "a2a_notifier_connected", 1)
             await outside.execute(f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS false')
             await outside.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", database)
