@@ -96,6 +96,18 @@ def test_defaults_that_do_not_match_are_listed() -> None:
     assert (warning.rule, warning.text) == ("A2A-K12", 'the default [1] is ignored: [0]: the value is not of type "string"')
 
 
+def test_a_default_that_others_narrow_is_listed_once() -> None:
+    """However many schemas narrow it, with the place of the first one; the default is at its own."""
+    base = {"type": "object", "properties": {"kind": {"type": "string", "default": "any"}}}
+    narrow = [{"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"kind": {"const": word}}}]} for word in ("a", "b", "c")]
+    schema = {"type": "object", "properties": dict(zip("xyz", narrow, strict=True)), "$defs": {"Base": base}}
+    _, (warning,) = make(schema)
+    assert warning.rule == "A2A-K12"
+    assert warning.place.pointer.endswith("/$defs/Base/properties/kind")
+    assert warning.text.startswith('the default "any" is ignored: ')
+    assert "/properties/x/allOf/1/properties/kind" in warning.text
+
+
 @pytest.mark.parametrize(
     ("payment", "reason"),
     [

@@ -5,7 +5,6 @@ The type of schemas that all apply is the intersection of their types; those wit
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -14,6 +13,7 @@ from a2a_gen.agent import schemas
 from a2a_gen.agent.branches import break_cycles, name_parts
 from a2a_gen.agent.catalog import SchemaCatalog, pascal
 from a2a_gen.agent.combinations import MAX_COMBINATIONS, combine_branches
+from a2a_gen.agent.defaults import DefaultFinder
 from a2a_gen.agent.kinds import SCALAR_KINDS, KindFinder, make_constants
 from a2a_gen.agent.schemas import Schema, SchemaRef
 from a2a_gen.agent.types import (
@@ -31,7 +31,6 @@ from a2a_gen.agent.types import (
     TypeIntersection,
     TypeMember,
     UnionType,
-    is_literal_default,
     make_union,
 )
 from a2a_gen.agent.value_checks import ValueChecker
@@ -94,6 +93,7 @@ class TypeBuilder:
         self._targets = {name: target for target, name in catalogue.names.items()}
         self._started: set[str] = set()
         self._value_checker = ValueChecker(catalogue)
+        self._defaults = DefaultFinder(catalogue, self._value_checker, self._warn)
         self._kinds = KindFinder(catalogue)
         self._intersect = TypeIntersection(self._definition).of
         self.warnings: dict[Problem, None] = {}
@@ -328,33 +328,7 @@ class TypeBuilder:
         said = [each.schema for each in (*sure, *maybe) if isinstance(each.schema, dict)]
         description = next((text for each in said[:1] if (text := schemas.text(each, "description"))), "")
         accepts_null = not is_required and all(self._kinds.may_accept(each, "null") for each in sure)
-        return TypeMember(wire, shape, is_required, description, None if is_required else self._default(shape, sure or maybe), accepts_null)
-
-    def _default(self, shape: AgentType, sources: Sequence[ViewSource]) -> Json:
-        """Return the first default of schemas, or of those that they refer to."""
-        default = next(self._defaults(sources), None)
-        if default is None or is_literal_default(shape, default):
-            return default
-        reason = next(filter(None, (self._value_checker.explain_default(default, each) for each in sources)), "")
-        if not reason:
-            return default
-        self._warn(sources[0], "A2A-K12", f"the default {json.dumps(default)} is ignored: {reason}", "correct the default")
-        return None
-
-    def _defaults(self, sources: Sequence[ViewSource]) -> Iterator[Json]:
-        """Yield the defaults of schemas, and of those that they refer to."""
-        waiting, seen = [*sources], set[SchemaRef]()
-        while waiting:
-            source = waiting.pop(0)
-            if source.place in seen or not isinstance(source.schema, dict):
-                continue
-            seen.add(source.place)
-            if "default" in source.schema:
-                yield source.schema["default"]
-            waiting += [source.part(f"/allOf/{index}", part) for index, part in enumerate(schemas.items(source.schema, "allOf"))]
-            text = schemas.reference(source.schema)
-            if text and (target := self._catalogue.follow(source.place, text)):
-                waiting.append(ViewSource(self._catalogue.library.value(target), target))
+        return TypeMember(wire, shape, is_required, description, None if is_required else self._defaults.find(shape, sure or maybe), accepts_null)
 
 
 def _find_branches(shapes: Sequence[AgentType], sources: Sequence[ViewSource]) -> Iterator[tuple[AgentType, tuple[SchemaRef, ...]]]:

@@ -75,7 +75,7 @@ def read_ignore_file(file: Path) -> tuple[IgnoreEntry, ...]:
     listed: list[object] = [*rows] if is_json_array(rows) else []
     if set(table) - {"ignore"} or (rows is not None and not is_json_array(rows)):
         raise ProjectError(f"{file.name}: unknown keys beside [[ignore]]", _CURE)
-    return tuple(_parse_entry(f"{file.name}: entry {index}", row, _CURE) for index, row in enumerate(listed, 1))
+    return tuple(_parse_entry(f"{file.name}: entry {index}", row, _CURE, file.name) for index, row in enumerate(listed, 1))
 
 
 def read_inline_entries(side: ContractSide) -> Iterator[IgnoreEntry]:

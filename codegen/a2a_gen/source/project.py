@@ -181,7 +181,10 @@ def _refuse_unknown_keys(config: Path, at: str, table: Mapping[str, TomlValue], 
     for key in sorted(set(table) - set(known)):
         similar = get_close_matches(key, known, 1)
         where = f"{config}:{_find_key_line(config, key)}"
-        raise ProjectError(f"{where}: {at}unknown key {key}", f"did you mean {similar[0]}?" if similar else f"use only {', '.join(known)}")
+        cure = f"did you mean {similar[0]}?" if similar else f"use only {', '.join(known)}"
+        if key in _COMPAT_KEYS and "compat" in known:
+            cure = f"move it below [{'tool.a2a-gen.' if config.name == _PYTHON_FILE else ''}compat]"
+        raise ProjectError(f"{where}: {at}unknown key {key}", cure)
 
 
 def _find_key_line(config: Path, key: str) -> int:

@@ -25,7 +25,9 @@ def test_every_output_format(run: Run, form: str, rule: str) -> None:
         schema = json.loads((ROOT / "schema" / "meta" / "diff.schema.json").read_bytes())
         jsonschema_rs.validate(schema, json.loads(output))
     if form == "sarif":
-        result = json.loads(output)["runs"][0]["results"][0]
+        (report,) = json.loads(output)["runs"]
+        assert [rule for rule in report["tool"]["driver"]["rules"] if "{" in rule["shortDescription"]["text"]] == []
+        result = report["results"][0]
         assert set(result) == {"ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints"}
     if form == "junit":
         assert ET.fromstring(output).find("testsuite").get("failures") in {"0", "1"}  # noqa: S314 - our own output
@@ -69,8 +71,9 @@ def test_ignore_file(run: Run, tmp_path: Path) -> None:
     file.write_text(good + 'until = 2020-01-01\n[[ignore]]\nrule = "type-changed"\npath = "nowhere.json"\nreason = "An old one."\n')
     code, _, notes = run(*words)
     assert code == 1
+    assert "approved.toml: A2A060" in notes
     assert "expired on 2020-01-01" in notes
-    assert "type-changed nowhere.json matches no finding; delete it" in notes
+    assert "approved.toml: type-changed nowhere.json matches no finding; delete it" in notes
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,16 @@ def test_refused(tmp_path: Path, text: str, words: str) -> None:
     assert raised.value.cure
 
 
+@pytest.mark.parametrize(("name", "table"), [("pyproject.toml", "[tool.a2a-gen.compat]"), ("a2a-gen.toml", "[compat]")])
+def test_a_key_of_another_table(tmp_path: Path, name: str, table: str) -> None:
+    """The cure names the table that has the key."""
+    text = GOOD if name == "pyproject.toml" else GOOD.partition("\n")[2]
+    (tmp_path / name).write_text(f'{text}profile = "FULL"\n')
+    with pytest.raises(ProjectError, match="unknown key profile") as raised:
+        find_project(tmp_path)
+    assert raised.value.cure == f"move it below {table}"
+
+
 def test_not_utf8(tmp_path: Path) -> None:
     """A configuration that is not UTF-8 is refused."""
     (tmp_path / "pyproject.toml").write_bytes(b"\xff")

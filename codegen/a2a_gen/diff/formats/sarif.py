@@ -33,7 +33,7 @@ def _rule_to_json(rule: ChangeRule) -> Json:
     return {
         "id": rule.code,
         "name": rule.id,
-        "shortDescription": {"text": rule.message},
+        "shortDescription": {"text": rule.message.format(name="…", old="…", new="…")},
         "help": {"text": rule.cure},
         "defaultConfiguration": {"level": _LEVELS[worst]},
         "properties": {"area": rule.area, "effect": rule.effect.value},
