@@ -36,6 +36,8 @@ from a2a_runtime.testing.ports import find_free_port
 
 DOCUMENTS = {path.relative_to(FOLDER).as_posix(): list(yaml.safe_load_all(path.read_text())) for path in sorted(FOLDER.rglob("*.yaml"))}
 
+UNITS = {path.name: path.read_text() for path in sorted((FOLDER / "deploy" / "systemd").iterdir())}
+
 
 def run_tool(name: str, *words: str) -> str:
     """Run a tool on the example; its output is that of a check without findings."""
@@ -60,9 +62,9 @@ def find_commands() -> Iterator[tuple[str, list[str]]]:
     for service in DOCUMENTS["compose.yaml"][0]["services"].values():
         if "build" in service:
             yield "compose.yaml", service["command"]
-    unit = (FOLDER / "deploy/systemd/hello@.service").read_text()
-    for line in re.findall(r"^Exec\w+=\S+/a2a-gen (.*)$", unit, re.MULTILINE):
-        yield "systemd", line.replace("%i", "8000").split()
+    for unit in UNITS.values():
+        for line in re.findall(r"^Exec\w+=\S+/a2a-gen (.*)$", unit, re.MULTILINE):
+            yield "systemd", line.replace("%i", "8000").split()
     (line,) = re.findall(r"^CMD (.*)$", (FOLDER / "Dockerfile").read_text(), re.MULTILINE)
     yield "Dockerfile", yaml.safe_load(line)
 
@@ -99,7 +101,12 @@ def test_commands_have_options_of_ours() -> None:
     """Every command of every file is parsed as it is at a start."""
     groups: dict[str, click.Command] = {"serve": serve.command, "worker": worker.command, "db": db.command}
     found = list(find_commands())
-    assert {place for place, _ in found} == {"Dockerfile", "compose.yaml", "systemd", *(name for name in DOCUMENTS if "autoscaling" not in name)}
+    assert {place for place, _ in found} == {
+        "Dockerfile",
+        "compose.yaml",
+        "systemd",
+        *{name for name, _, _ in find_containers()},
+    }
     for _, (name, *words) in found:
         command = groups[name]
         options = words
@@ -109,11 +116,12 @@ def test_commands_have_options_of_ours() -> None:
 
 
 def test_processes_get_the_time_to_stop() -> None:
-    """It is longer than the delay, the open requests and the tasks have together."""
+    """It is longer than the delay, the open requests, the tasks and their cancellation have together."""
 
     def seconds(words: list[str], grace: str) -> int:
         options = dict(pairwise(words))
-        return int(options.get("--drain-delay", "0")) + int(options.get("--drain", "10" if "serve" in words else "0")) + int(grace)
+        requests = int(options.get("--drain-delay", "0")) + int(options.get("--drain", "10" if "serve" in words else "0"))
+        return requests + int(grace) + int(Settings().cancel_grace)
 
     for _, pod, container in find_containers():
         variables = {each["name"]: each["value"] for each in container.get("env", ())}
@@ -122,9 +130,31 @@ def test_processes_get_the_time_to_stop() -> None:
     for service in DOCUMENTS["compose.yaml"][0]["services"].values():
         if "build" in service:
             assert int(service["stop_grace_period"].removesuffix("s")) > seconds(service["command"], service["environment"]["A2A_SHUTDOWN_GRACE"])
-    unit = (FOLDER / "deploy/systemd/hello@.service").read_text()
-    (limit,), (line,) = re.findall(r"^TimeoutStopSec=(\d+)", unit, re.MULTILINE), re.findall(r"^ExecStart=\S+ (.*)$", unit, re.MULTILINE)
-    assert int(limit) > seconds(line.split(), str(int(Settings().shutdown_grace)))
+    for name in ("hello@.service", "hello-worker.service"):
+        (limit,) = re.findall(r"^TimeoutStopSec=(\d+)", UNITS[name], re.MULTILINE)
+        (line,) = re.findall(r"^ExecStart=\S+ (.*)$", UNITS[name], re.MULTILINE)
+        assert int(limit) > seconds(line.split(), str(int(Settings().shutdown_grace)))
+
+
+def test_a_deploy_leaves_the_number_of_replicas_alone() -> None:
+    """What an autoscaler scales names none itself: each apply would scale a busy agent down, and hand its tasks over."""
+    documents = [each for found in DOCUMENTS.values() for each in found]
+    scaled = {each["spec"]["scaleTargetRef"]["name"] for each in documents if "scaleTargetRef" in each.get("spec", {})}
+    deployments = {each["metadata"]["name"]: each["spec"] for each in documents if each.get("kind") == "Deployment"}
+    assert scaled == set(deployments) == {"hello", "hello-worker"}
+    assert [name for name, spec in deployments.items() if "replicas" in spec] == []
+
+
+def test_what_is_for_the_inside_stays_there() -> None:
+    """Metrics and probes lead to a service without pods; only the ingress and Prometheus get to the pods."""
+    ingress, nothing, policy = DOCUMENTS["deploy/kubernetes/ingress.yaml"]
+    paths = {each["path"]: each["backend"]["service"]["name"] for each in ingress["spec"]["rules"][0]["http"]["paths"]}
+    assert paths.pop("/") == "hello"
+    assert set(paths) == {"/metrics", "/livez", "/readyz", "/ready", "/health"}
+    assert set(paths.values()) == {nothing["metadata"]["name"]}
+    assert "selector" not in nothing["spec"]
+    assert policy["spec"]["policyTypes"] == ["Ingress"]
+    assert all("namespaceSelector" in each for rule in policy["spec"]["ingress"] for each in rule["from"])
 
 
 def test_variables_are_settings_and_pods_get_no_others() -> None:
@@ -134,6 +164,8 @@ def test_variables_are_settings_and_pods_get_no_others() -> None:
         variables |= {each["name"]: each["value"] for each in container.get("env", ())}
         assert (pod["enableServiceLinks"], pod["securityContext"]["runAsNonRoot"]) == (False, True)
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - of the container
+        assert pod["volumes"] == [{"name": "tmp", "emptyDir": {}}]
     given = {name: value for name, value in variables.items() if not name.endswith("_FILE")}
     Settings.from_environment(given)
 
@@ -284,5 +316,27 @@ def test_the_proxy_in_front_of_two_agents(run: Callable[..., AbstractContextMana
             goes_on.set()
             assert any("second" in line for line in lines)
         assert heads[-1]["x-forwarded-for"] == "127.0.0.1"
+        assert heads[-1]["host"] == client.base_url.netloc.decode()
         assert client.get("/", headers={"X-Large": "x" * 100_000}).status_code == too_large
         assert [client.get(path).status_code for path in ("/readyz", "/livez", "/health", "/metrics")] == [404] * 4
+
+
+@pytest.mark.peer
+def test_an_agent_that_is_not_ready_answers_itself(tmp_path: Path) -> None:
+    """Where no replica is ready, callers get the error of an agent, not an empty one of the proxy after a while."""
+    app = build_test_app(Surface(build_test_agent()))
+    probed = threading.Event()
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - of ASGI
+        if scope["type"] == "http" and scope["path"] == "/readyz":
+            probed.set()
+            await send({"type": "http.response.start", "status": 503, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await app(scope, receive, send)
+
+    with serve_on_socket(answer) as agent, run_caddy(tmp_path, int(agent.base_url.port or 0)) as client:
+        assert probed.wait(30)
+        call = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": "missing"}}
+        answered = client.post("/", json=call, headers={"A2A-Version": "1.0"})
+        assert answered.json()["error"]["code"] == -32001
