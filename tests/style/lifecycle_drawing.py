@@ -12,16 +12,36 @@ BEGIN, END = "<!-- lifecycle: made from schema/lifecycle.json by tests/style/lif
 
 
 def draw_lifecycle(table: Path = ROOT / "schema" / "lifecycle.json") -> str:
-    """Draw the states in boxes by their kind, and the steps between the boxes, as a Mermaid diagram."""
+    """Draw the states in boxes by their kind, and the steps between the boxes."""
     data = json.loads(table.read_bytes())
     kinds = {state["name"]: state["kind"] for state in data["states"]}
-    steps = dict.fromkeys((state["kind"], kinds[name]) for state in data["states"] for name in state["next"] if kinds[name] != state["kind"])
-    final = dict.fromkeys(state["kind"] for state in data["states"] if not state["next"])
-    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {data['initial']}"]
-    for kind in dict.fromkeys(kinds.values()):
-        lines += [f"    state {kind} {{", *(f"        {name}" for name, each in kinds.items() if each == kind), "    }"]
-    lines += [f"    {old} --> {new}" for old, new in steps]
-    return "\n".join([*lines, *(f"    {kind} --> [*]" for kind in final), "```", ""])
+    steps = {(state["kind"], kinds[name]) for state in data["states"] for name in state["next"]}
+    (last,) = {state["kind"] for state in data["states"] if not state["next"]}
+    first, second = dict.fromkeys(kind for kind in kinds.values() if kind != last)
+    upper = [_list_states(kinds, kind, data["initial"]) for kind in (first, second)]
+    left, right = _draw_box(first, upper[0]), _draw_box(second, upper[1])
+    gap = " " * 7
+    forth = " ────► " if (first, second) in steps else gap
+    back = " ◄──── " if (second, first) in steps else gap
+    middle = [gap, forth, back, *[gap] * len(left)]
+    lines = [f"{one}{arrow}{other}" for one, arrow, other in zip(left, middle, right, strict=False)]
+    below = [(len(left[0]) // 2, (first, last)), (len(left[0] + gap) + len(right[0]) // 2, (second, last))]
+    for sign in "│▼":
+        marks = [(place, sign) for place, step in below if step in steps]
+        lines.append("".join(dict(marks).get(column, " ") for column in range(len(lines[0]))).rstrip())
+    lines += _draw_box(last, ["   ".join(_list_states(kinds, last, ""))], len(lines[0]))
+    return "\n".join(["```text", *lines, "```", ""])
+
+
+def _list_states(kinds: dict[str, str], kind: str, initial: str) -> list[str]:
+    """List the states of a kind, the initial one with a mark."""
+    return [f"{name} (begins)" if name == initial else name for name, each in kinds.items() if each == kind]
+
+
+def _draw_box(title: str, lines: list[str], width: int = 0) -> list[str]:
+    inner = max(width - 4, len(title) + 2, *map(len, lines))
+    head, foot = f"┌─ {title} {'─' * (inner - len(title) - 1)}┐", f"└{'─' * (inner + 2)}┘"
+    return [head, *(f"│ {line.ljust(inner)} │" for line in lines), foot]
 
 
 def page_with_drawing(text: str) -> str:
