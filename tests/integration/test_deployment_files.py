@@ -137,7 +137,7 @@ def test_processes_get_the_time_to_stop() -> None:
 
 
 def test_a_deploy_leaves_the_number_of_replicas_alone() -> None:
-    """What an autoscaler scales names none itself: each apply would scale a busy agent down, and hand its tasks over."""
+    """A Deployment with an autoscaler names none itself: each apply would scale a busy agent down, and hand its tasks over."""
     documents = [each for found in DOCUMENTS.values() for each in found]
     scaled = {each["spec"]["scaleTargetRef"]["name"] for each in documents if "scaleTargetRef" in each.get("spec", {})}
     deployments = {each["metadata"]["name"]: each["spec"] for each in documents if each.get("kind") == "Deployment"}
@@ -323,7 +323,7 @@ def test_the_proxy_in_front_of_two_agents(run: Callable[..., AbstractContextMana
 
 @pytest.mark.peer
 def test_an_agent_that_is_not_ready_answers_itself(tmp_path: Path) -> None:
-    """Where no replica is ready, callers get the error of an agent, not an empty one of the proxy after a while."""
+    """If no replica is ready, callers get the error of an agent, not an empty one of the proxy after a while."""
     app = build_test_app(Surface(build_test_agent()))
     probed = threading.Event()
 

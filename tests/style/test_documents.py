@@ -51,12 +51,12 @@ def test_settings_of_documents_exist(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_tables_of_documents_exist(document: Path) -> None:
-    """What a sentence puts "under `[table]`" is in a table of a project file."""
-    named = re.findall(r"under `\[+([a-z_]+)(?:\.([a-z_]+))?\]+`", document.read_text(encoding="utf-8"))
-    members = {table: find_members(PROJECT["properties"].get(table, {})) for table, _ in named}
+    """Each table that a sentence puts something under is one of a project file."""
+    places = re.findall(r"under `\[+([a-z_]+)(?:\.([a-z_]+))?\]+`", document.read_text(encoding="utf-8"))
+    members = {table: find_members(PROJECT["properties"].get(table, {})) for table, _ in places}
     others = {"compat", "tool"}
-    unknown = [f"{table}.{member}" for table, member in named if member and table not in others and member not in members[table]]
-    assert [table for table, _ in named if table not in PROJECT["properties"] and table not in others] == []
+    unknown = [f"{table}.{member}" for table, member in places if member and table not in others and member not in members[table]]
+    assert [table for table, _ in places if table not in PROJECT["properties"] and table not in others] == []
     assert unknown == []
 
 
