@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from browser.explorer import Explorer
@@ -84,7 +85,10 @@ def test_a_question_is_a_form(explorer: Explorer, agency: Agency) -> None:
     expect(question).to_contain_text("Shall I book Porto for 3 days?")
     question.get_by_role("button", name="Answer").click()
     expect(question.get_by_text("Must have at least 1 characters").or_(question.get_by_text("Enter some text"))).to_be_visible()
-    question.get_by_label("Approved").select_option(label="Yes")
+    approved = question.get_by_label("Approved")
+    expect(approved).to_have_value("")  # a person who only sends has not said No
+    expect(approved).to_have_accessible_description(re.compile("Required"))
+    approved.select_option(label="Yes")
     question.get_by_role("textbox", name="Name").fill("Ada")
     question.get_by_role("button", name="Answer").click()
     explorer.expect_state("Completed")

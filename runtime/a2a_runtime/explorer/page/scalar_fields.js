@@ -53,23 +53,31 @@ function constField(name, schema, isRequired) {
   return { element: el("span", { hidden: true }), read: () => (isRequired || "const" in schema ? value : undefined), write: () => {}, check: () => true };
 }
 
-function choiceField(name, schema, isRequired, change) {
+function choiceField(name, schema, isRequired, change, isAsked = false) {
   const values = schema.enum;
-  const isSet = schema.default !== undefined || isRequired;
-  const control = el("select", { onchange: change }, isSet ? null : el("option", { value: "" }, "Not set"), values.map((each, at) => el("option", { value: String(at) }, optionName(each))));
+  const isSet = schema.default !== undefined || (isRequired && !isAsked);
+  const none = isSet ? null : el("option", { value: "" }, isAsked ? "Choose" : "Not set");
+  const control = el("select", { onchange: change }, none, values.map((each, at) => el("option", { value: String(at) }, optionName(each))));
   const { element, fail } = labelled({ name, schema, isRequired, control });
   const write = (value) => {
     const at = values.findIndex((each) => JSON.stringify(each) === JSON.stringify(value));
     control.value = at >= 0 ? String(at) : isSet ? "0" : "";
   };
   write(schema.default);
-  return { element, read: () => (control.value === "" ? undefined : values[Number(control.value)]), write, check: () => true, fail, focus: () => control.focus() };
+  const check = () => {
+    const isMissing = isRequired && control.value === "";
+    fail(isMissing ? "Required" : "");
+    return !isMissing;
+  };
+  return { element, read: () => (control.value === "" ? undefined : values[Number(control.value)]), write, check, fail, focus: () => control.focus() };
 }
 
 const optionName = (value) => (typeof value === "string" ? value : { true: "Yes", false: "No", null: "Nothing" }[value] ?? JSON.stringify(value));
 
+// A required answer is chosen by the person: an approval that began with "No" was denied by whoever only sent it.
 function booleanField(name, schema, isRequired, change) {
-  return choiceField(name, { ...schema, enum: isRequired || schema.default !== undefined ? [false, true] : [true, false] }, isRequired, change);
+  const isAsked = isRequired && schema.default === undefined;
+  return choiceField(name, { ...schema, enum: schema.default !== undefined ? [false, true] : [true, false] }, isRequired, change, isAsked);
 }
 
 function numberField(name, schema, isRequired, change) {
