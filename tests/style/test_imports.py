@@ -15,8 +15,8 @@ HEAVY = frozenset(("asyncpg", "cryptography", "google.protobuf", "grpc", "httpx"
 IMPORTS = {
     "a2a_runtime": (2, frozenset[str]()),
     "a2a_runtime.client": (27, frozenset({"httpx"})),
-    "a2a_runtime.plugin": (135, frozenset({"litestar"})),
-    "a2a_runtime.surface": (71, frozenset[str]()),
+    "a2a_runtime.plugin": (138, frozenset({"litestar"})),
+    "a2a_runtime.surface": (73, frozenset[str]()),
 }
 """By module: the most modules of the runtime that importing it may load, and the heavy packages that it may load."""
 
