@@ -14,6 +14,7 @@ drafts can close an object over its branches.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
@@ -27,11 +28,13 @@ from a2a_gen.diff.resources import find_address
 from a2a_gen.diff.schema_node import SchemaLocation, SchemaNode, SchemaTree, is_annotation
 from a2a_gen.diff.value_set import find_tag_values
 from a2a_gen.source.json_text import Json
+from a2a_gen.source.references import iter_schemas
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MAX_BUNDLED_SCHEMAS = 120
 _MAX_MIXED_BRANCHES = 40
 _OLD_DRAFTS = ("draft-03", "draft-04", "draft-05", "draft-06", "draft-07")
+_CONTENT_KEYWORDS = frozenset({"contentEncoding", "contentMediaType"})
 _UNIONS = ("anyOf", "oneOf")
 _CHILD_KEYWORDS = frozenset({"items", "prefixItems", "additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
 _IN_PLACE_KEYWORDS = frozenset({"allOf", "then", "else"})
@@ -257,9 +260,20 @@ class SchemaBundle:
 def build_scoped(tree: SchemaTree, schemas: Sequence[SchemaLocation]) -> tuple[dict[str, Json], jsonschema_rs.Registry]:
     """Build a schema that refers to the documents as they are, for trees whose references depend on scopes; it has no other forms."""
     addresses = {path: find_address(path, document.data) for path, document in tree.documents.items()}
-    resources = [(addresses[path], document.data) for path, document in tree.documents.items()]
+    resources = [(addresses[path], _drop_content_keywords(document.data)) for path, document in tree.documents.items()]
     parts: list[Json] = [{"$ref": f"{addresses[each.file]}#{quote(each.pointer, safe='/~')}"} for each in schemas]
     return {"$schema": DRAFT, **({"allOf": parts} if parts else {})}, jsonschema_rs.Registry(resources)
+
+
+def _drop_content_keywords(document: Json) -> Json:
+    """Return a document without keywords that refuse no value, though the validator of older drafts asserts them."""
+    if all(_CONTENT_KEYWORDS.isdisjoint(each.members) for each in iter_schemas(document)):
+        return document
+    made = copy.deepcopy(document)
+    for schema in [*iter_schemas(made)]:
+        for keyword in _CONTENT_KEYWORDS & schema.members.keys():
+            del schema.members[keyword]
+    return made
 
 
 def _define_atoms(names: Iterable[str]) -> dict[str, Json]:

@@ -38,7 +38,7 @@ _NAMING_KEYWORDS = frozenset({"properties", "patternProperties", "dependentSchem
 # A part of these that accepts more documents can make the whole accept fewer, or lets documents mix the parts.
 NOT_MONOTONE = frozenset({"contains", "dependencies", "dependentSchemas", "if", "not", "oneOf", "unevaluatedItems", "unevaluatedProperties"})
 _MIXING = NOT_MONOTONE | {"allOf"}
-_TEXTS = frozenset({"$comment", "description", "examples", "title"})
+_TEXTS = frozenset({"$comment", "contentMediaType", "description", "examples", "title"})
 _UNORDERED_KEYWORDS = frozenset({"required", "enum", "type"})
 
 

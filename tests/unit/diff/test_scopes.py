@@ -6,6 +6,7 @@ import pytest
 from unit.diff.sides import build_plain_side, build_side_of_files, diff
 
 from a2a_gen.diff.rules.rule import ChangeLevel
+from a2a_gen.diff.rules.texts import ENCODING_CHANGED
 from a2a_gen.diff.sides import ContractSide
 
 PART = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
@@ -36,6 +37,20 @@ def test_a_break_behind_an_embedded_address_is_an_error(reference: str, address:
     assert list(old.tree.find_dangling_references()) == []
     assert diff(old, new).findings_at_least(ChangeLevel.ERROR)
     assert diff(old, embed(before, reference, address, description="The root.")).findings_at_least(ChangeLevel.WARNING) == ()
+
+
+@pytest.mark.parametrize("draft", ["http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#"])
+def test_what_a_text_contains_refuses_none(draft: str) -> None:
+    """Readers take every text, in older drafts too; so a media type is no change, and another encoding has no refused text."""
+
+    def build(**members: object) -> ContractSide:
+        part = {"$id": "https://e.example/part.json", "type": "string", **members}
+        root = {"$schema": draft, "$id": "https://e.example/root.json", "properties": {"p": {"$ref": "https://e.example/part.json"}}}
+        return build_side_of_files({"root.json": {**root, "definitions": {"Part": part}}})
+
+    assert diff(build(), build(contentMediaType="application/json")).findings_at_least(ChangeLevel.WARNING) == ()
+    (found,) = diff(build(), build(contentEncoding="base64")).findings_at_least(ChangeLevel.ERROR)
+    assert (found.rule, found.witnesses) == (ENCODING_CHANGED, ())
 
 
 def test_a_missing_address_has_no_target() -> None:
