@@ -191,7 +191,7 @@ class CapabilitiesTable(ConfigTable):
     streaming: bool = True
     push_notifications: bool = False
     """Allow clients to register webhooks."""
-    extended_card: bool = False
+    extended_agent_card: bool = False
     """Serve an extended card to authenticated callers."""
     usage: bool = False
     """Handlers report tokens and cost with ctx.usage, and the card says so."""

@@ -1,27 +1,130 @@
 """The runtime of A2A agents: serves the operations that the generated contract describes.
 
-The names that most agents need are here; each is loaded on first use, so that importing one part does not load the others.
+The names that most agents need are here; each is loaded on first use, from the module that has it, so that one name does not load the others.
 """
 
 from typing import TYPE_CHECKING
 
-from a2a_runtime.importing import lazy_names
+from a2a_runtime.importing import names_by_module
 
 if TYPE_CHECKING:
-    from a2a_runtime.agent import Agent
+    from a2a_runtime.agent import Agent, Capabilities
     from a2a_runtime.app import create_app
-    from a2a_runtime.auth.authentication import Identity
-    from a2a_runtime.auth.gate import AuthGate
+    from a2a_runtime.auth.authentication import Credentials, Identity
+    from a2a_runtime.auth.authenticators import ApiKeyAuthenticator, digest_key
+    from a2a_runtime.auth.gate import AuthGate, OpenGate, PresenceGate
+    from a2a_runtime.auth.host import host_user
+    from a2a_runtime.auth.jwks import JwksKeys, OidcKeys
+    from a2a_runtime.auth.jwt_tokens import JwtAuthenticator, JwtValidation
+    from a2a_runtime.auth.keys import keys_from_pem, keys_from_secret
+    from a2a_runtime.auth.rate_limit import ANY_OPERATION, RateLimit, RateLimiter
     from a2a_runtime.caller import Caller
+    from a2a_runtime.client import GRPC, A2AClient, ClientCredentials, ClientOptions, OnBehalfOf, Pin, SendOptions, TrustedIssuers
+    from a2a_runtime.client.signatures import CardVerifier
+    from a2a_runtime.crypto.card_signatures import TrustStore
+    from a2a_runtime.errors import TaskNotAcceptingMessagesError
+    from a2a_runtime.execution.context import TaskContext
+    from a2a_runtime.execution.jobs import BackgroundJob
+    from a2a_runtime.execution.results import LastChunk
+    from a2a_runtime.execution.usage import read_usage
+    from a2a_runtime.http.access_log import AccessLog
     from a2a_runtime.interfaces import GrpcOptions
+    from a2a_runtime.local import connect, release
+    from a2a_runtime.logs import build_formatter
     from a2a_runtime.plugin import A2APlugin
+    from a2a_runtime.push.verification import TrustedSender
     from a2a_runtime.settings import Settings
+    from a2a_runtime.sources import SkillDescriptor, SkillSource
+    from a2a_runtime.starlette import mount_agents
     from a2a_runtime.surface import Limits, RouteOptions, Surface
 
-__all__ = ["A2APlugin", "Agent", "AuthGate", "Caller", "GrpcOptions", "Identity", "Limits", "RouteOptions", "Settings", "Surface", "create_app"]
+__all__ = [
+    "ANY_OPERATION",
+    "GRPC",
+    "A2AClient",
+    "A2APlugin",
+    "AccessLog",
+    "Agent",
+    "ApiKeyAuthenticator",
+    "AuthGate",
+    "BackgroundJob",
+    "Caller",
+    "Capabilities",
+    "CardVerifier",
+    "ClientCredentials",
+    "ClientOptions",
+    "Credentials",
+    "GrpcOptions",
+    "Identity",
+    "JwksKeys",
+    "JwtAuthenticator",
+    "JwtValidation",
+    "LastChunk",
+    "Limits",
+    "OidcKeys",
+    "OnBehalfOf",
+    "OpenGate",
+    "Pin",
+    "PresenceGate",
+    "RateLimit",
+    "RateLimiter",
+    "RouteOptions",
+    "SendOptions",
+    "Settings",
+    "SkillDescriptor",
+    "SkillSource",
+    "Surface",
+    "TaskContext",
+    "TaskNotAcceptingMessagesError",
+    "TrustStore",
+    "TrustedIssuers",
+    "TrustedSender",
+    "build_formatter",
+    "connect",
+    "create_app",
+    "digest_key",
+    "host_user",
+    "keys_from_pem",
+    "keys_from_secret",
+    "mount_agents",
+    "read_usage",
+    "release",
+]
+
+_MODULES = {
+    "agent": ("Agent", "Capabilities"),
+    "app": ("create_app",),
+    "auth.authentication": ("Credentials", "Identity"),
+    "auth.authenticators": ("ApiKeyAuthenticator", "digest_key"),
+    "auth.gate": ("AuthGate", "OpenGate", "PresenceGate"),
+    "auth.host": ("host_user",),
+    "auth.jwks": ("JwksKeys", "OidcKeys"),
+    "auth.jwt_tokens": ("JwtAuthenticator", "JwtValidation"),
+    "auth.keys": ("keys_from_pem", "keys_from_secret"),
+    "auth.rate_limit": ("ANY_OPERATION", "RateLimit", "RateLimiter"),
+    "caller": ("Caller",),
+    "client": ("GRPC", "A2AClient", "ClientCredentials", "ClientOptions", "OnBehalfOf", "Pin", "SendOptions", "TrustedIssuers"),
+    "client.signatures": ("CardVerifier",),
+    "crypto.card_signatures": ("TrustStore",),
+    "errors": ("TaskNotAcceptingMessagesError",),
+    "execution.context": ("TaskContext",),
+    "execution.jobs": ("BackgroundJob",),
+    "execution.results": ("LastChunk",),
+    "execution.usage": ("read_usage",),
+    "http.access_log": ("AccessLog",),
+    "interfaces": ("GrpcOptions",),
+    "local": ("connect", "release"),
+    "logs": ("build_formatter",),
+    "plugin": ("A2APlugin",),
+    "push.verification": ("TrustedSender",),
+    "settings": ("Settings",),
+    "sources": ("SkillDescriptor", "SkillSource"),
+    "starlette": ("mount_agents",),
+    "surface": ("Limits", "RouteOptions", "Surface"),
+}
 
 if not TYPE_CHECKING:  # type checkers would take any name for an attribute of this module
-    __getattr__ = lazy_names(__name__, __all__, "settings", "caller", "auth", "agent", "interfaces", "surface", "plugin", "app")
+    __getattr__ = names_by_module(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -104,3 +104,16 @@ def lazy_names(package: str, names: Collection[str], *modules: str) -> Callable[
         return value
 
     return load
+
+
+def names_by_module(package: str, modules: Mapping[str, Collection[str]]) -> Callable[[str], object]:
+    """Build the ``__getattr__`` of a package that imports each public name from the module that has it."""
+    places = {name: module for module, names in modules.items() for name in names}
+
+    def load(name: str) -> object:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        with explain_missing(f"{package}.{name}"):
+            return getattr(import_module(f"{package}.{places[name]}"), name)
+
+    return load

@@ -26,6 +26,7 @@ import logging
 import re
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
@@ -33,6 +34,7 @@ from pydantic_core import to_json
 from a2a_runtime.origin import current_origin
 
 MAX_LENGTH = 1000
+_PACKAGE = str(Path(__file__).parent)
 JSON_FORMAT, TEXT_FORMAT = "json", "text"
 request_log = logging.getLogger("a2a_runtime.calls")
 audit_log = logging.getLogger("a2a_runtime.audit")
@@ -44,6 +46,14 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 def sanitize(text: str) -> str:
     """Truncate a client's text to 1,000 characters and remove control characters."""
     return _CONTROL.sub("", text[:MAX_LENGTH])
+
+
+def log_failure(logger: logging.Logger, text: str, *arguments: object, error: BaseException) -> None:
+    """Log an exception of a handler with its traceback, which begins with the first frame that is not this package's."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        trace = trace.tb_next
+    logger.error(text, *arguments, exc_info=(type(error), error, trace or error.__traceback__))
 
 
 def strip_query(record: logging.LogRecord) -> bool:

@@ -33,6 +33,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Protocol, TypeVar
 
+from a2a_contract.dialects import DIALECTS
+
 K = TypeVar("K", bound=Hashable)
 
 MAX_SKILLS = 200
@@ -45,6 +47,11 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Upper bounds of the buckets of histograms."""
 
 _LAG_INTERVAL = 1.0
+
+
+def spell_dialect(name: str) -> str:
+    """Return the name of a dialect in labels, ``1.0`` as in settings; empty before it is known."""
+    return DIALECTS[name].spelling if name else ""
 
 
 class ConsumptionReport(Protocol):
@@ -111,7 +118,7 @@ class Metrics:
     def record_request(self, operation: str, dialect: str, binding: str, outcome: str, seconds: float) -> None:
         """Count a request."""
         operation = operation or NO_OPERATION
-        self.requests[operation, dialect, binding, outcome] += 1
+        self.requests[operation, spell_dialect(dialect), binding, outcome] += 1
         observe(self.request_seconds, (operation, binding), seconds)
 
     def record_run(self, skill: str, end: str, seconds: float) -> None:

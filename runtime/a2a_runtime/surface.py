@@ -363,11 +363,10 @@ class Surface:
             raise ValueError(f"{self}: both the gate and the agent declare security requirements; remove Agent(security_requirements=…)")
         has_extended = bool(self.agent.sources) or any(skill.only_extended for skill in self.agent.skills.values())
         if self.agent.capabilities.extended_agent_card and not has_extended:
-            log.warning(
-                "%s: the card announces an extended card, and no skill is only there, so clients get an error; "
-                "set only_extended on a skill, or remove extended_agent_card",
-                self,
-            )
+            cure = "set only_extended on a skill, or remove extended_agent_card"
+            log.warning("%s: the card announces an extended card, and no skill is only there, so clients get an error; %s", self, cure)
+        if self.agent.capabilities.extended_agent_card and self.effective_gate is None:
+            log.warning("%s: the extended card is for callers with credentials, and no gate asks for any; set Surface(gate=AuthGate(…))", self)
         known = self.security_schemes.keys()
         for skill in self.agent.skills.values() if self.agent.sources else self.skills.values():
             if unknown := {scheme for each in skill.security_requirements for scheme in each.schemes or ()} - known:

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from a2a_contract.errors import A2AError, InternalError, InvalidAgentResponseError, UnavailableError
 from a2a_contract.v1_0 import Task
 from a2a_runtime.importing import explain_missing
+from a2a_runtime.metrics import spell_dialect
 from a2a_runtime.origin import TRACE_MEMBER, Origin, current_origin
 
 with explain_missing("A2A_TRACES", "otel"):
@@ -148,7 +149,7 @@ class ClientSpan:
 
     def __init__(self, operation: str, binding: str, dialect: str, url: str) -> None:
         parts = urlsplit(url)  # host and port only, since the rest may name a tenant
-        attributes: dict[str, Any] = {_RPC_SYSTEM: _SYSTEMS.get(binding, "http"), _RPC_METHOD: operation, _DIALECT: dialect}
+        attributes: dict[str, Any] = {_RPC_SYSTEM: _SYSTEMS.get(binding, "http"), _RPC_METHOD: operation, _DIALECT: spell_dialect(dialect)}
         attributes |= {name: each for name, each in ((_HOST, parts.hostname), (_PORT, parts.port)) if each is not None}
         self._span = trace.get_tracer(_NAME).start_span(operation, kind=SpanKind.CLIENT, attributes=attributes)
 
@@ -180,7 +181,7 @@ async def _record_request(span: Span, request: Any, origin: Origin, handling: Aw
     finally:
         if request.operation:
             span.update_name(request.operation)
-            span.set_attributes({_RPC_METHOD: request.operation, _DIALECT: request.dialect})
+            span.set_attributes({_RPC_METHOD: request.operation, _DIALECT: spell_dialect(request.dialect)})
 
 
 def _write_trace(origin: Origin, span: Span) -> None:

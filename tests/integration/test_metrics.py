@@ -112,7 +112,7 @@ def test_requests_runs_and_store_calls_are_counted(client: TestClient[Litestar])
     def value(name: str, **labels: str) -> float | None:
         return samples.get((name, frozenset(labels.items())))
 
-    sent = {"operation": "SendMessage", "dialect": "v1_0", "binding": "HTTP+JSON"}
+    sent = {"operation": "SendMessage", "dialect": "1.0", "binding": "HTTP+JSON"}
     requests = {labels: number for (name, labels), number in samples.items() if name == "a2a_requests_total"}
     assert requests[frozenset({**sent, "outcome": "ok"}.items())] == 4, requests
     assert {dict(labels)["outcome"] for labels in requests} >= {"ok", "TASK_NOT_FOUND"}
@@ -178,7 +178,7 @@ async def test_no_label_grows_with_callers() -> None:
     assert after.keys() == before.keys()
     assert "caller-" not in str(after)
     assert after["a2a_runs_total", frozenset({"skill": "echo", "end": "completed"}.items())] == TASKS + 1
-    read = frozenset({"operation": "GetTask", "dialect": "v1_0", "binding": "HTTP+JSON", "outcome": "TASK_NOT_FOUND"}.items())
+    read = frozenset({"operation": "GetTask", "dialect": "1.0", "binding": "HTTP+JSON", "outcome": "TASK_NOT_FOUND"}.items())
     assert after["a2a_requests_total", read] == CALLERS + 1
 
 

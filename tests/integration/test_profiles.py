@@ -84,6 +84,7 @@ def test_an_extended_card_without_a_skill_of_its_own_is_warned_of(caplog: pytest
     agent.add("echo", lambda ctx: ctx.text)
     create_app(Surface(agent, gate=OpenGate()))
     assert "announces an extended card, and no skill is only there" in caplog.text
+    assert "the extended card is for callers with credentials, and no gate asks for any; set Surface(gate=AuthGate(…))" in caplog.text
 
 
 def test_the_card_of_a_default_agent_says_that_it_takes_no_files() -> None:

@@ -153,7 +153,7 @@ async def test_two_agents_and_a_webhook_are_one_trace(urls: dict[str, str], span
     inner = find_child(requests, passed_on)
     of_client = dict(passed_on.attributes or {})
     assert f"http://{of_client.pop('server.address')}:{of_client.pop('server.port')}" == urls["second"]
-    assert of_client == {"rpc.system.name": "jsonrpc", "rpc.method": "SendMessage", "a2a.dialect": "v1_0"}
+    assert of_client == {"rpc.system.name": "jsonrpc", "rpc.method": "SendMessage", "a2a.dialect": "1.0"}
     assert [each.kind for each in (sent, outer, passed_on, inner)] == [SpanKind.CLIENT, SpanKind.SERVER] * 2
     assert len(requests) == 4
     assert parent_id(found["invoke_agent first"]) == span_id(outer)

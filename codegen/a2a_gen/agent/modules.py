@@ -15,7 +15,7 @@ from a2a_gen.source.json_text import Json
 _AGENT = ("name", "description", "version", "url", "documentation_url", "icon_url")
 _MODES = {"input_modes": "default_input_modes", "output_modes": "default_output_modes"}
 _SURFACE_TABLES = ("dialects", "surfaces", "limits", "rates")
-_CAPABILITIES = {"streaming": "streaming", "push_notifications": "push_notifications", "extended_card": "extended_agent_card"}
+_CAPABILITIES = {"streaming": "streaming", "push_notifications": "push_notifications", "extended_agent_card": "extended_agent_card"}
 
 
 def emit(agent: AgentIR) -> dict[str, bytes]:

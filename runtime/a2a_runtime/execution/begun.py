@@ -30,6 +30,7 @@ from a2a_runtime.execution.run import BegunCall, call_handler, write_chunk
 from a2a_runtime.execution.signals import RunStopped
 from a2a_runtime.execution.skill import Skill
 from a2a_runtime.execution.writer import TaskWriter
+from a2a_runtime.logs import log_failure
 from a2a_runtime.origin import current_origin, in_origin, limit_origin
 from a2a_runtime.stores.changes import build_first_version
 from a2a_runtime.stores.models import ClaimedRun, NewTask, StoredTask, TaskChange
@@ -117,7 +118,7 @@ class BegunHandler:
         except RunStopped:  # it has rejected or failed, which is the state of a task
             return None
         except (Exception, asyncio.CancelledError) as error:  # the edge of a request: any exception of a handler
-            log.exception("handler failed: skill %s", self.skill.id)
+            log_failure(log, "handler failed: skill %s", self.skill.id, error=error)
             raise InvalidAgentResponseError from error
 
     def attach(self, stored: StoredTask) -> BegunCall:

@@ -14,6 +14,7 @@ from a2a_runtime.execution.replay import find_deadline
 from a2a_runtime.execution.run import call_handler
 from a2a_runtime.execution.signals import TaskEnded
 from a2a_runtime.execution.skill import Skill
+from a2a_runtime.logs import log_failure
 from a2a_runtime.origin import current_origin, limit_origin
 
 log = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ async def run_inline(skill: Skill, context: Context, clock: Clock) -> Message:
     except TaskEnded as signal:
         return context.describe_usage(signal.message)
     except Exception as error:  # the edge of a request: any exception of a handler
-        log.exception("handler failed: skill %s", skill.id)
+        log_failure(log, "handler failed: skill %s", skill.id, error=error)
         raise InvalidAgentResponseError from error
     finally:
         current_origin.set(outer)

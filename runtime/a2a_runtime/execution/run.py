@@ -41,7 +41,7 @@ from a2a_runtime.execution.replay import EMPTY_REQUEST_INFO, RETRY_MARKER, Reque
 from a2a_runtime.execution.signals import HandlerChangedError, RunStopped, TaskEnded, TaskSuspended, find_signal
 from a2a_runtime.execution.skill import HandlerKind, Skill
 from a2a_runtime.execution.writer import TaskWriter
-from a2a_runtime.logs import request_log
+from a2a_runtime.logs import log_failure, request_log
 from a2a_runtime.origin import current_run
 from a2a_runtime.stores.models import Chunk, ClaimedRun, RecordKind, ReplayRecord
 
@@ -225,8 +225,8 @@ class TaskRun:
                 await self._apply_outcome(outcome)
             else:  # the renewal of the lease finds the claim, as soon as the store is back
                 log.warning("task handed over: %s, skill %s, because the store was unavailable for too long", self.context.task_id, self.skill.id)
-        except Exception as error:  # the edge of a background task: exceptions of the handler, and of the store about its result
-            log.exception("handler failed: task %s, skill %s", self.context.task_id, self.skill.id)
+        except Exception as error:  # noqa: BLE001 - the edge of a background task: exceptions of the handler, and of the store about its result
+            log_failure(log, "handler failed: task %s, skill %s", self.context.task_id, self.skill.id, error=error)
             text = (str(error) or type(error).__name__) if self.skill.expose_errors else HANDLER_FAILED
             await self._apply_outcome(self._stop_outcome() or self._retry_outcome() or RunOutcome(State.FAILED, self.context.reply(text)))
         finally:
@@ -245,15 +245,12 @@ class TaskRun:
             outcome = RunOutcome(State.FAILED, self.context.reply(str(error)))
         except JobCanceledError:
             outcome = RunOutcome(State.CANCELED)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             if self.stop_reason is None:
                 if self.task.cancelling():
                     raise  # the event loop is being closed; there is no time for anything
-                log.exception(
-                    "handler failed: task %s, skill %s: it ended in a CancelledError of its own",
-                    self.context.task_id,
-                    self.skill.id,
-                )
+                text = "handler failed: task %s, skill %s: it ended in a CancelledError of its own"
+                log_failure(log, text, self.context.task_id, self.skill.id, error=error)
                 outcome = RunOutcome(State.FAILED, self.context.reply(HANDLER_FAILED))
         finally:
             self._phase = RunPhase.ENDING

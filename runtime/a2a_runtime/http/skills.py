@@ -89,6 +89,16 @@ def _find_skill(request: HttpRequest, dispatcher: Dispatcher, caller: Caller) ->
     return None if skill is None or skill.contract is None or not skill.is_visible_to(caller) else (skill, skill.contract)
 
 
+def _explain_missing(request: HttpRequest, dispatcher: Dispatcher, caller: Caller) -> str:
+    """Explain why a path calls no skill, as far as the caller may know: with the skills that it may call there."""
+    name = request.scope["path_params"]["skill"]
+    visible = {skill_id: skill for skill_id, skill in dispatcher.surface.skills.items() if skill.is_visible_to(caller)}
+    typed = ", ".join(skill_id for skill_id, skill in visible.items() if skill.contract is not None) or "none"
+    if name in visible:
+        return f"This skill has no types, so it has no path; send it a message. Skills with a path: {typed}"
+    return f"There is no such skill. Skills with a path: {typed}"
+
+
 class SchemaEndpoint(Endpoint):
     """Responds with a schema of a skill; the gate is asked only for skills that are not public, or where the card is not."""
 
@@ -118,7 +128,7 @@ class SkillEndpoint(Endpoint):
         caller = await dispatcher.admit(request)  # first: the existence of some skills is not public
         found = _find_skill(request, dispatcher, caller)
         if found is None:
-            raise MethodNotFoundError
+            raise MethodNotFoundError(_explain_missing(request, dispatcher, caller))
         skill, contract = found
         body = await dispatcher.read_body(request)
         binding = self._find_send_binding()

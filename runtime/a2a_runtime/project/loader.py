@@ -225,7 +225,7 @@ def _describe_agent(table: AgentTable, capabilities: CapabilitiesTable) -> Agent
         capabilities=Capabilities(
             streaming=capabilities.streaming,
             push_notifications=capabilities.push_notifications,
-            extended_agent_card=capabilities.extended_card,
+            extended_agent_card=capabilities.extended_agent_card,
             usage=capabilities.usage,
             extensions=tuple(AgentExtension.model_validate(each.model_dump(exclude_none=True)) for each in capabilities.extensions or ()),
         ),

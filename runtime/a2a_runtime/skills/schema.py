@@ -36,6 +36,9 @@ __all__ = [
     "wrap_payload",
 ]
 
+_MAX_MEMBERS = 10
+"""Members that a message names."""
+
 TEXT: TypedSchema[str] = TypedSchema(str, {"type": "string"})
 """The schema of plain text, for skills without a schema."""
 
@@ -79,6 +82,16 @@ def extract_payload(
     return Payload(_parse_text(text, validator, f"{base_path}[{index}].text"), f"{base_path}[{index}].text")
 
 
+def _describe(validator: SchemaValidator) -> str:
+    """Describe the values of a schema in a few words: the members of an object, those that may be left out in brackets."""
+    members, required = validator.schema.get("properties"), validator.schema.get("required")
+    if not is_json_object(members) or not members:
+        return "JSON that fits its schema"
+    needed = required if is_json_array(required) else ()
+    names = [f'"{name}"' if name in needed else f'["{name}"]' for name in members]
+    return f"an object with {', '.join(names[:_MAX_MEMBERS])}{', …' if len(names) > _MAX_MEMBERS else ''}"
+
+
 def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:
     """Parse a text as JSON, or keep it if only the text matches."""
     try:
@@ -86,7 +99,7 @@ def _parse_text(text: str, validator: SchemaValidator, path: str) -> object:
     except ValueError:
         if validator.is_valid(text):
             return text
-        raise SchemaMismatchError(((path, "This is no JSON; the skill takes JSON that fits its schema"),)) from None
+        raise SchemaMismatchError(((path, f"This is no JSON; the skill takes {_describe(validator)}"),)) from None
     return text if not validator.is_valid(value) and validator.is_valid(text) else value
 
 

@@ -170,6 +170,9 @@ async def test_exceptions_are_logged_and_hidden_from_the_caller(caplog: pytest.L
             await one.send("hi")
             assert State((await one.send("hi", skill="echo")).status.state) is State.COMPLETED
     assert "secret: /etc/passwd" in caplog.text
+    (trace,) = (record.exc_text or "" for record in caplog.records)
+    assert "a2a_runtime" not in trace, "the traceback begins with the code of the handler"
+    assert "in raises" in trace
 
 
 async def test_a_handler_that_returns_at_once_needs_two_commits(run: RunAgent) -> None:

@@ -239,6 +239,23 @@ def test_a_project_that_a_person_wrote_is_not_overwritten(folder: Path, capsys: 
     assert main(["schema", f"{__name__}:nothing"]) == 2
 
 
+async def test_a_plain_call_that_fails_names_the_skills_and_the_members() -> None:
+    """A skill that is not there, one without types, and a body that is no JSON: each says what there is."""
+    agent = Agent("a")
+    agent.add("greet", lambda ctx: ctx.text)
+
+    @agent.skill
+    async def add(a: int, b: int = 0) -> int:
+        return a + b
+
+    plain = {"Content-Type": "text/plain"}
+    async with run_app(create_app(agent)) as transport, httpx.AsyncClient(transport=transport, base_url=URL) as client:
+        absent, untyped, text = [await client.post(f"/skills/{skill}", content="ten", headers=plain) for skill in ("nope", "greet", "add")]
+    assert absent.json()["error"]["message"] == "There is no such skill. Skills with a path: add"
+    assert untyped.json()["error"]["message"] == "This skill has no types, so it has no path; send it a message. Skills with a path: add"
+    assert 'This is no JSON; the skill takes an object with \\"a\\", [\\"b\\"]' in text.text
+
+
 async def test_a_bare_client_sends_json(http: httpx.AsyncClient) -> None:
     """A client without the types sends data, and reads data."""
     async with A2AClient(URL, transport=http._transport) as client:
