@@ -231,7 +231,7 @@ def test_a_card_behind_the_host_s_authentication(setting: bool | None, status: i
 
 
 def test_a_card_may_be_for_admitted_callers_only() -> None:
-    """With the challenge of the gate, and never in a shared cache; the OpenAPI document says so."""
+    """With the challenge of the gate, and never in a shared cache; the OpenAPI document, which everybody reads, leaves the surface out."""
     with TestClient(build_host(Surface(build_agent(), "/agent", gate=GATE, public_card=False))) as client:
         for path in (CARD, "/agent/.well-known/agent.json"):
             refused = client.get(path)
@@ -242,7 +242,7 @@ def test_a_card_may_be_for_admitted_callers_only() -> None:
             assert admitted.json()["name"] == "who"
             assert admitted.headers["cache-control"].startswith("private")
             assert "Authorization" in admitted.headers["vary"]
-        assert client.get("/schema/openapi.json").json()["paths"][CARD]["get"]["security"]
+        assert CARD not in client.get("/schema/openapi.json").json()["paths"]
     with pytest.raises(ValueError, match="public_card is false, but no gate admits callers"):
         build_host(Surface(build_agent(), "/agent", gate=OpenGate(), public_card=False))
 
