@@ -231,7 +231,7 @@ def test_a_card_behind_the_host_s_authentication(setting: bool | None, status: i
 
 
 def test_a_card_may_be_for_admitted_callers_only() -> None:
-    """With the challenge of the gate, and never in a shared cache; the OpenAPI document, which everybody reads, leaves the surface out."""
+    """With the challenge of the gate, and never in a shared cache; the OpenAPI document, which has no gate, leaves the surface out."""
     with TestClient(build_host(Surface(build_agent(), "/agent", gate=GATE, public_card=False))) as client:
         for path in (CARD, "/agent/.well-known/agent.json"):
             refused = client.get(path)
