@@ -70,6 +70,14 @@ CURES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def uvicorn_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Records of uvicorn reach the test, also after a test that has configured its loggers."""
+    for name in ("uvicorn", "uvicorn.error"):
+        monkeypatch.setattr(logging.getLogger(name), "propagate", True)
+        caplog.set_level(logging.INFO, name)
+
+
 @pytest.mark.parametrize("prepare", CURES, ids=lambda prepare: prepare.__name__)
 async def test_a_start_that_fails_is_one_line_with_its_cure(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, prepare: Callable[[Path], None]

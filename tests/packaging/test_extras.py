@@ -30,6 +30,7 @@ PROMISES = {
     "client": "import a2a_runtime.client, a2a_runtime.typed_client, a2a_runtime.commands.call, a2a_runtime.commands.stream\n"
     "import a2a_runtime.commands.tasks, a2a_runtime.commands.terminal.card; assert 'litestar' not in __import__('sys').modules",
     "litestar": f"{APP}\nfrom a2a_runtime import A2APlugin\nimport a2a_runtime.starlette",
+    "starlette": "import a2a_runtime.starlette, starlette.applications",
     "serve": f"{APP}\nimport a2a_runtime.commands.serve",
     "build": "import yaml, a2a_gen.commands.build, a2a_gen.commands.check, a2a_gen.commands.client, a2a_gen.commands.dev\n"
     "from importlib.util import find_spec; from a2a_gen.commands.cli import BUILD_PACKAGES; assert all(map(find_spec, BUILD_PACKAGES))",

@@ -174,7 +174,7 @@ async def _run(remote: RemoteTools, tool: SkillTool, params: mt.CallToolRequestP
         return await remote.call_tool(tool.checked, params.arguments or {}, **options)
     try:
         question = await remote.find_question(params.request_state)
-    except ValidationError as error:  # no text that is an id
+    except (ValidationError, InvalidParamsError) as error:  # no text that is an id
         raise TaskNotFoundError from error
     given = (params.input_responses or {}).get(ANSWER)
     if not isinstance(given, mt.ElicitResult) or given.action != "accept":
