@@ -24,6 +24,7 @@ with explain_missing(__name__):
 
 from a2a_runtime.agent import Agent
 from a2a_runtime.asgi import BelowPath, build_agents
+from a2a_runtime.http.merged_openapi import merge_openapi
 from a2a_runtime.plugin import A2APlugin, HostedOptions
 from a2a_runtime.settings import Settings
 from a2a_runtime.stores.base import Store
@@ -89,7 +90,20 @@ def mount_agents(
     else:
         host.add_route(path, BelowPath(agents, path), include_in_schema=False)
         host.mount(path, agents)
+    _describe_in_host(host, path, agents)
     return agents
+
+
+def _describe_in_host(host: HostApp, path: str, agents: Litestar) -> None:
+    """Add the agents to the OpenAPI document of FastAPI, which its ``/docs`` shows; they are known when the app has started."""
+    describe: Callable[[], dict[str, Any]] | None = getattr(host, "openapi", None)
+    if describe is None:
+        return
+
+    def describe_all() -> dict[str, Any]:
+        return merge_openapi(describe(), agents.openapi_schema.to_schema(), path)
+
+    host.openapi = describe_all  # type: ignore[attr-defined]  # the documented way to extend it
 
 
 def _check_free(path: str, taken: frozenset[str]) -> None:

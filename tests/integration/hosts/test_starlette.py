@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse
 from a2a_contract.errors import A2AError, InvalidParamsError, PermissionDeniedError, RateLimitedError, UnauthenticatedError, UnavailableError
 from a2a_contract.v0_3 import TransportProtocol
 from a2a_runtime.app import create_app
-from a2a_runtime.auth import Credentials, Identity, OpenGate, host_user
+from a2a_runtime.auth import ApiKeyAuthenticator, AuthGate, Credentials, Identity, OpenGate, digest_key, host_user
 from a2a_runtime.client import HTTP_JSON, JSONRPC, A2AClient, ClientOptions, Pin, RetryPolicy
 from a2a_runtime.plugin import A2APlugin
 from a2a_runtime.starlette import HostApp, mount_agents
@@ -121,7 +121,7 @@ def test_dependencies_of_fastapi_run_for_every_route(is_of_the_app: bool) -> Non
         assert card["supportedInterfaces"][0]["url"] == f"{client.base_url}/agent"
         stream = client.post("/agent/message:stream", json=MESSAGE, headers=HEADERS["ada"])
         assert "TASK_STATE_COMPLETED" in stream.text
-        assert "/agent" not in str(client.get("/openapi.json", headers=HEADERS["ada"]).json()["paths"])
+        assert "rest" not in str(client.get("/openapi.json", headers=HEADERS["ada"]).json()["paths"].keys())
     assert len(ended) > len(paths)
 
 
@@ -205,6 +205,19 @@ def test_agents_and_surfaces_are_mounted_alike() -> None:
     with serve_on_socket(host) as client:
         for path in ("/one", "/two/a", "/two/b"):
             assert "TASK_STATE_COMPLETED" in client.post(f"{path}/message:stream", json=MESSAGE).text
+
+
+def test_fastapi_shows_agents_beside_its_own_routes() -> None:
+    """In the document of its ``/docs``, below the path of the mount; an agent with a private card stays out."""
+    app = FastAPI()
+    app.get("/items")(list)
+    agent = build_agent()
+    hidden = Surface(agent, "/hidden", gate=AuthGate(ApiKeyAuthenticator({digest_key("k" * 40): Identity("me")})), public_card=False)
+    mount_agents(app, "/agent", Surface(agent, gate=OpenGate()), hidden, store="memory")
+    with serve_on_socket(app) as client:
+        paths = client.get("/openapi.json").json()["paths"]
+        assert {"/items", "/agent", "/agent/message:send"} <= paths.keys()
+        assert not [path for path in paths if "hidden" in path]
 
 
 def test_a_plain_mount_says_that_its_lifespan_has_not_run(caplog: pytest.LogCaptureFixture) -> None:
