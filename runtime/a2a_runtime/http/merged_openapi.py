@@ -16,16 +16,16 @@ _COMPONENTS = "#/components/"
 
 def merge_openapi(host: Mapping[str, Any], agents: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the document of a host with the paths and components of its agents."""
-    components = {section: dict(named) for section, named in host.get("components", {}).items()}
+    components = {section: dict(entries) for section, entries in host.get("components", {}).items()}
     renamed: dict[str, str] = {}
-    for section, named in agents.get("components", {}).items():
+    for section, entries in agents.get("components", {}).items():
         taken = components.get(section, {})
-        for name in named:
+        for name in entries:
             own = _find_free(name, prefix, taken)
             renamed[f"{_COMPONENTS}{section}/{name}"] = f"{_COMPONENTS}{section}/{own}"
-    for section, named in agents.get("components", {}).items():
+    for section, entries in agents.get("components", {}).items():
         kept = components.setdefault(section, {})
-        for name, component in named.items():
+        for name, component in entries.items():
             own = renamed[f"{_COMPONENTS}{section}/{name}"].rpartition("/")[2]
             kept[own] = _rename(component, renamed)
     paths = dict(host.get("paths", {}))

@@ -19,7 +19,7 @@ def build_document(path: str, title: str) -> dict[str, Any]:
 
 
 def test_names_of_the_host_stay() -> None:
-    """What the agents call the same gets the path of the mount, in references and requirements too."""
+    """A name of the agents that is taken gets the path of the mount, in references and requirements too."""
     host, agents = build_document("/items", "host"), build_document("/", "agents")
     merged = merge_openapi(host, agents, "/my/agent")
     assert merged["info"] == {"title": "host"}
