@@ -122,6 +122,7 @@ class HttpRequest:
     operation = ""
     error: type[A2AError] | None = None
     """What has gone wrong, for the metrics."""
+    repeats_headers = False
     has_started_response = False
     has_slot = False
     """Set while the request counts for the concurrency limit."""
@@ -136,7 +137,10 @@ class HttpRequest:
 
     def __init__(self, scope: HTTPScope, receive: Receive, send: Send, binding: ProtocolBinding) -> None:
         self.scope, self.receive, self.send, self.binding = scope, receive, send, binding
-        self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
+        sent = tuple(scope["headers"])
+        self.headers: Mapping[bytes, bytes] = dict(sent)
+        if len(self.headers) != len(sent):
+            self.repeats_headers = True
         self.interrupt = Interrupt()
         for header in _VERSION_HEADERS:
             if header in self.headers:
@@ -152,10 +156,7 @@ class HttpRequest:
 
     def has_several_hosts(self) -> bool:
         """Tell whether the request names hosts that differ: checks and URLs would not be about the same one."""
-        headers = tuple(self.scope["headers"])
-        if len(self.headers) == len(headers):
-            return False
-        return len({value for name, value in headers if name == b"host"}) > 1
+        return len({value for name, value in self.scope["headers"] if name == b"host"}) > 1
 
     @property
     def has_url(self) -> bool:

@@ -382,7 +382,7 @@ class Endpoint(ABC):
             return reject_websocket(send)
         request = HttpRequest(scope, receive, send, self.binding)
         request.profile = self.dispatcher.profile
-        handling = refuse_hosts() if request.has_several_hosts() else self.handle(request)
+        handling = refuse_hosts() if request.repeats_headers and request.has_several_hosts() else self.handle(request)
         return self.dispatcher.run(request, handling)
 
     @abstractmethod

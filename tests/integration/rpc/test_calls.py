@@ -331,13 +331,13 @@ async def test_calls_are_counted_with_the_labels_of_requests() -> None:
         with pytest.raises(grpc.aio.AioRpcError):
             await client.channel.unary_unary("/lf.a2a.v1.A2AService/Nothing")(b"")
         expected = {
-            ("SendMessage", "v1_0", "ok"),
-            ("none", "v1_0", "INVALID_PARAMS"),
-            ("SendMessage", "v1_0", "disconnected"),
-            ("SendStreamingMessage", "v1_0", "disconnected"),
-            ("GetTask", "v1_0", "TASK_NOT_FOUND"),
-            ("GetTask", "v0_3_proto", "TASK_NOT_FOUND"),
-            ("none", "v1_0", "MethodNotFoundError"),
+            ("SendMessage", "1.0", "ok"),
+            ("none", "1.0", "INVALID_PARAMS"),
+            ("SendMessage", "1.0", "disconnected"),
+            ("SendStreamingMessage", "1.0", "disconnected"),
+            ("GetTask", "1.0", "TASK_NOT_FOUND"),
+            ("GetTask", "0.3", "TASK_NOT_FOUND"),
+            ("none", "1.0", "MethodNotFoundError"),
         }
         async with asyncio.timeout(30):
             while (found := await read_requests(http)) != dict.fromkeys(expected, 1):

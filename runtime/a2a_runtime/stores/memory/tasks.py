@@ -58,7 +58,8 @@ class MemoryTasks(MemoryBase):
         if new.max_open is not None and (index := self._index.scopes.get(scope)) is not None:
             changes.check_open_limit(sum(map(index.count, lifecycle.OPEN)), new.max_open)
         limit_key = new.limit_key or scope.limit_key
-        self._index.holdings.check_task(limit_key)
+        holdings = self._index.holdings
+        holdings.check_task(limit_key)
         at = self._index.now_millis()
         if new.wire_id is not None:
             self._check_wire_id(scope, new.wire_id, at)
@@ -66,7 +67,7 @@ class MemoryTasks(MemoryBase):
         created = rows.build_result(scope, new)
         if len(self._index.tasks) >= self._options.max_tasks and not self._evict_task():
             raise self._to_full_error(f"all {self._options.max_tasks} tasks are", "max_tasks")
-        if self._index.size_bytes + self._conversation_bytes > self._options.max_bytes and not self._evict_bytes():
+        if holdings.size_bytes + self._conversation_bytes > self._options.max_bytes and not self._evict_bytes():
             raise self._to_full_error(f"the content of {self._options.max_bytes} bytes is of tasks that are", "max_bytes")
         if self._outages.is_open:
             self._outages.on_success()

@@ -128,10 +128,10 @@ class BranchSelector:
         return core_schema.nullable_schema(self._tagged(schema["schema"])) if schema["type"] == "nullable" else self._tagged(schema)
 
     def _tagged(self, union: core_schema.CoreSchema) -> core_schema.CoreSchema:
-        if union["type"] != "union":
-            raise TypeError("BranchSelector: not a union")
-        options = {index: choice[0] if isinstance(choice, tuple) else choice for index, choice in enumerate(union["choices"])}
         plain = core_schema.no_info_wrap_validator_function(_refuse_conversion, union)
+        if union["type"] != "union":  # one type is left beside null and branches without a type
+            return plain
+        options = {index: choice[0] if isinstance(choice, tuple) else choice for index, choice in enumerate(union["choices"])}
         return core_schema.tagged_union_schema({**options, _PLAIN: plain}, self._select)
 
     def _select(self, value: object) -> int:
