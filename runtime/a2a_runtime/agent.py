@@ -195,7 +195,8 @@ class Agent:
     """Parameters that are members of the input, by skill."""
 
     def __post_init__(self) -> None:
-        for member, value in (("name", self.name), ("description", self.description), ("version", self.version)):
+        texts: dict[str, object] = {"name": self.name, "description": self.description, "version": self.version}
+        for member, value in texts.items():
             if not isinstance(value, str):
                 raise TypeError(f'Agent: {member} is {value!r}, not a text; write Agent("hello", description="Greets people.")')
         if not self.name.strip() or not self.version.strip():

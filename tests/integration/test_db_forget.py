@@ -19,7 +19,7 @@ from a2a_runtime.stores.base import Store, StoreOptions
 from a2a_runtime.stores.factory import create_store
 from a2a_runtime.stores.models import IdempotencyKey, TaskChange
 from a2a_runtime.stores.sqlite.file_lock import FileLock
-from a2a_runtime.testing.store_contract.case import build_message, build_new_task, clean_up, create_task, end_task, replace_artifact
+from a2a_runtime.testing.store_contract.case import build_message, build_new_task, clean_up, create_task, replace_artifact
 
 OWNER, SECRET, KEPT = "ada-lovelace", "analytical-engine", "flying-machine"
 SURFACES = ("/agent", "/other")
@@ -39,7 +39,7 @@ async def fill(store: Store, owner: str, mark: str) -> None:
         ended = await create_task(store, build_new_task(text=mark, context_id=f"c-{mark}"), scope)
         await store.update_task(scope, ended.key, TaskChange(chunks=[replace_artifact("a", mark * 2000)]))
         await store.update_task(scope, ended.key, TaskChange(chunks=[replace_artifact("a", mark)]))
-        await end_task(store, ended)
+        await store.update_task(scope, ended.key, TaskChange(state=State.COMPLETED))
         await store.update_context(scope, f"c-{mark}", {"note": mark})
         deleted = await create_task(store, build_new_task(text=f"{mark} " * 2000), scope)
         await store.delete_task(scope, deleted.wire_id)

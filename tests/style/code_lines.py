@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 RUNTIME = Path(__file__).parents[2] / "runtime" / "a2a_runtime"
-LIMIT = 24_968
+LIMIT = 24_982
 """The most lines of code that the runtime may have, without ``testing``. A new feature raises it by its own lines; anything else lowers it."""
 
 GRPC = "grpc"

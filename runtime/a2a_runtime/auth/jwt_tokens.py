@@ -175,7 +175,7 @@ def _check_algorithms(algorithms: Iterable[str]) -> frozenset[str]:
 
 def _choose_algorithms(keys: KeyResolver, validation: JwtValidation) -> frozenset[str]:
     """Choose the algorithms of tokens: those of the keys that are known, if the validation names none; refuse names that fit none of the keys."""
-    known = keys.algorithms if isinstance(keys, KeySet) else frozenset()
+    known: frozenset[str] = keys.algorithms if isinstance(keys, KeySet) else frozenset()
     if validation.algorithms is None:
         return _check_algorithms(known or DEFAULT_ALGORITHMS)
     chosen = frozenset(validation.algorithms)

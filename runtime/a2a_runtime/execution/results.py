@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
+from typing import cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -86,10 +87,21 @@ def to_parts(value: object) -> list[Part]:
     if isinstance(value, BaseModel) or (is_dataclass(value) and not isinstance(value, type)):
         return [Part(data=to_json_value(value))]
     if isinstance(value, _JSON_TYPES):
-        has_parts = isinstance(value, list | tuple) and any(isinstance(each, Part) for each in value)
-        return [part for each in value for part in to_parts(each)] if has_parts else [to_json_part(value)]  # type: ignore[attr-defined]  # a list
+        return _list_parts(value)
     allowed = "text, JSON, a model, a dataclass, bytes, a Part, a Message or an Artifact"
     raise ResultTypeError(f"handler result: {type(value).__qualname__} is not supported; return {allowed}")
+
+
+def _list_parts(value: object) -> list[Part]:
+    """Convert a JSON value; a list with parts is the parts of its items."""
+    items = _list_items(value)
+    if any(isinstance(each, Part) for each in items):
+        return [part for each in items for part in to_parts(each)]
+    return [to_json_part(value)]
+
+
+def _list_items(value: object) -> Sequence[object]:
+    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
 
 
 def to_artifact(value: object, *, is_lossy: bool = False) -> Artifact:

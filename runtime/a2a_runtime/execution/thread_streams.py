@@ -55,8 +55,9 @@ def _work(function: Callable[[], Iterator[object]], wanted: SimpleQueue[asyncio.
                     continue
                 return
         finally:
-            if hasattr(values, "close"):
-                values.close()
+            close: Callable[[], None] | None = getattr(values, "close", None)  # a plain iterator has none
+            if close is not None:
+                close()
     except SystemExit as error:  # of the handler, which must not end the process
         raise RuntimeError("the handler raised SystemExit") from error
 

@@ -36,5 +36,5 @@ class Places:
 
 def _find_visitor(request: HttpRequest) -> str:
     """Find the address of a visitor; an IPv6 address counts as its network."""
-    client = request.scope.get("client")
-    return to_network(client[0]) if client else ""
+    address = request.client_address
+    return to_network(address) if address else ""

@@ -70,7 +70,7 @@ def _rename(value: Any, renamed: Mapping[str, str]) -> Any:  # noqa: ANN401 - JS
 def _rename_schemes(requirement: Any, renamed: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
     if not is_json_object(requirement):
         return requirement
-    schemes = {}
+    schemes: dict[str, Any] = {}
     for name, scopes in requirement.items():
         pointer = f"{_COMPONENTS}securitySchemes/{name}"
         schemes[renamed.get(pointer, pointer).rpartition("/")[2]] = scopes

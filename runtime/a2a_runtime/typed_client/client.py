@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from a2a_contract.errors import InvalidParamsError
+from a2a_contract.json_types import is_json_object
 from a2a_contract.v1_0 import Message, Role, Task
 from a2a_runtime.client import A2AClient, A2AClientError, ClientOptions
 from a2a_runtime.extensions import SKILL_ID
@@ -99,7 +100,8 @@ def _check_dict(skill: SkillContract[Any, Any], request: dict[str, object]) -> o
 
 def _build_message(skill: SkillContract[Any, Any], request: object, call_options: CallOptions) -> Message:
     try:
-        value = _check_dict(skill, request) if isinstance(request, dict) and _is_model(skill.input.type) else skill.input.serialize(request)
+        is_plain = _is_model(skill.input.type)
+        value = _check_dict(skill, request) if is_plain and is_json_object(request) else skill.input.serialize(request)
     except SchemaMismatchError as error:
         raise InvalidParamsError(f"input: does not match the schema of {skill.id}", fields=error.fields) from error
     parts = [wrap_payload(value, skill.input.validator)]

@@ -24,6 +24,9 @@ from pathlib import Path
 
 from a2a_runtime.errors import StoreInUseError, StoreUnavailableError
 
+# pyright: reportPossiblyUnboundVariable=false
+# What runs on Linux only uses a module that is imported everywhere but on Windows.
+
 if sys.platform == "win32":
     import msvcrt
 
