@@ -11,8 +11,7 @@ def join_texts(content: Message | Artifact | None) -> str:
     """Join the text parts of a message, or of an artifact; empty without any."""
     if content is None:
         return ""
-    separator = "" if isinstance(content, Artifact) else "\n"
-    return separator.join([part.text for part in content.parts if part.text is not None])
+    return join_text_parts(content.parts, are_chunks=isinstance(content, Artifact))
 
 
 def join_text_parts(parts: Iterable[Part], *, are_chunks: bool) -> str:
