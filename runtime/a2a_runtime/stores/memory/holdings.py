@@ -100,8 +100,11 @@ class Holdings:
         holding = self._by_name.get(task.limit_key) or self._begin(task.limit_key)
         holding.task_count += 1
         holding.open_count += 1
-        holding.weight += self._task_weight
-        self.resize(task, size_bytes)
+        holding.open_bytes += size_bytes
+        holding.weight += self._task_weight + size_bytes
+        self.size_bytes += size_bytes
+        if not holding.lower <= holding.weight < holding.upper:
+            self._place(holding)
 
     def resize(self, task: MemoryTask, change: int) -> None:
         """Count by how many bytes a task has grown or shrunk."""
@@ -113,14 +116,17 @@ class Holdings:
         if not holding.lower <= holding.weight < holding.upper:
             self._place(holding)
 
-    def release(self, task: MemoryTask) -> None:
-        """Count a task that can be deleted from now on."""
+    def release(self, task: MemoryTask, change: int = 0) -> None:
+        """Count a task that can be deleted from now on, and by how many bytes it has grown or shrunk with its end."""
         holding = self._by_name[task.limit_key]
         task.is_open = False
         holding.open_count -= 1
-        holding.open_bytes -= task.size_bytes
+        holding.open_bytes -= task.size_bytes - change
+        holding.weight += change
+        self.size_bytes += change
+        is_first = not holding.ended
         holding.ended.append(task)
-        if len(holding.ended) == 1:
+        if is_first or not holding.lower <= holding.weight < holding.upper:
             self._place(holding)
 
     def remove_task(self, task: MemoryTask) -> None:

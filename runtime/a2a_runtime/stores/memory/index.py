@@ -82,6 +82,17 @@ class MemoryTask(Struct, eq=False, gc=False):
         content = self.content
         return content.size_bytes + content.log_bytes if isinstance(content, TaskContent) else len(content)
 
+    def pack(self) -> int:
+        """Keep a task that has ended in its last form, and return by how many bytes it has grown or shrunk."""
+        content = self.content
+        if not isinstance(content, TaskContent):
+            return 0
+        packed = content.pack()
+        if packed is None:
+            return 0
+        self.content = packed
+        return len(packed) - content.size_bytes
+
     def list_log(self, content: TaskContent) -> None:
         """Keep the log as events from now on."""
         content.events, self.has_plain_log = self.encode_log(), False
@@ -294,8 +305,7 @@ class TaskIndex:
             del self.active[task.key]
         if task.state in lifecycle.TERMINAL:
             self._append_ended(task)
-            self.pack(task)
-            self.holdings.release(task)
+            self.holdings.release(task, task.pack())
 
     def change_state(self, task: MemoryTask, state: State, at: int) -> None:
         """Set the state of a task."""
@@ -323,18 +333,9 @@ class TaskIndex:
         self._logs_bytes -= log_bytes
         content = task.content
         if isinstance(content, TaskContent):
-            self.holdings.resize(task, -content.log_bytes)
+            change = -content.log_bytes
             content.events, content.log_bytes = None, 0
-            self.pack(task)
-
-    def pack(self, task: MemoryTask) -> None:
-        """Keep a task that has ended in its last form."""
-        content = task.content
-        if isinstance(content, TaskContent):
-            packed = content.pack()
-            if packed is not None:
-                task.content = packed
-                self.holdings.resize(task, len(packed) - content.size_bytes)
+            self.holdings.resize(task, change + task.pack())
 
     def _append(self, index: ScopeIndex, task: MemoryTask, at: int) -> None:
         self._last_position += 1

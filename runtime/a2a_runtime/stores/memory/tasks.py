@@ -130,7 +130,7 @@ class MemoryTasks(MemoryBase):
     def _apply_change(self, planned: PlannedChange) -> ChangeResult:
         """Write the rows; nothing may fail from here on."""
         task, at, change = planned.task, planned.at, planned.rows.change
-        self._write_content(planned)
+        growth = self._write_content(planned)
         task.version += 1
         task.last_seq += planned.event_count
         if change.number is not None:
@@ -139,7 +139,11 @@ class MemoryTasks(MemoryBase):
             task.process = None
         if change.state is not None:
             self._index.change_state(task, change.state, at)
-        stored = self._end(task) if change.state in lifecycle.TERMINAL else None
+        stored = None
+        if change.state in lifecycle.TERMINAL:
+            stored = self._end(task, growth)
+        else:
+            self._index.holdings.resize(task, growth)
         if change.records and task.state not in lifecycle.TERMINAL:
             self._add_records(task, change.records)
         if change.idempotency_key is not None:
@@ -149,20 +153,22 @@ class MemoryTasks(MemoryBase):
             self._enqueue_events(task, events)
         return ChangeResult(task.version, task.state, task.last_seq, events, stored=stored)
 
-    def _end(self, task: MemoryTask) -> StoredTask:
-        """Release what a task does not need after its end, and return it."""
+    def _end(self, task: MemoryTask, growth: int) -> StoredTask:
+        """Release what a task does not need after its end, count its bytes, and return it."""
         task.process = None
-        self._index.pack(task)
+        growth += task.pack()
         if not task.has_plain_log:
             self._index.keep_log(task)
         if self._records:
             self._drop_records(task)
-        if not self._push_queues or not self._will_deliver(task):
-            self._index.holdings.release(task)
+        if self._push_queues and self._will_deliver(task):
+            self._index.holdings.resize(task, growth)
+        else:
+            self._index.holdings.release(task, growth)
         return task.to_stored_task()
 
-    def _write_content(self, planned: PlannedChange) -> None:
-        """Write status, metadata, chunks and log, and count the bytes of the change."""
+    def _write_content(self, planned: PlannedChange) -> int:
+        """Write status, metadata, chunks and log, and return by how many bytes the task has grown or shrunk."""
         task, content, rows = planned.task, planned.content, planned.rows
         before = content.size_bytes + content.log_bytes
         if task.content is not content:
@@ -184,11 +190,12 @@ class MemoryTasks(MemoryBase):
             content.events += planned.events or ()
             if rows.change.status_message is not None:
                 content.log_bytes += len(rows.status or b"")
-        self._index.holdings.resize(task, content.size_bytes + content.log_bytes - before)
+        growth = content.size_bytes + content.log_bytes - before
         if task.state in lifecycle.TERMINAL:
-            self._index.pack(task)
+            growth += task.pack()
             if is_listed:  # last of all: it may drop this log at once, and the content with it
                 self._index.keep_log(task)
+        return growth
 
     async def list_tasks(self, scope: TaskScope, query: TaskQuery) -> TaskPage:
         """List tasks, newest status first."""
