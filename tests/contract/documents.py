@@ -24,32 +24,36 @@ ANSWERS_TOO = frozenset({"TaskPushNotificationConfig"})
 
 @dataclass(frozen=True)
 class Example:
-    """One example document: of a type of a dialect, in a file that is named by its reason."""
+    """One example document of a type of a dialect; its reason is its name."""
 
-    path: Path
-
-    @property
-    def dialect(self) -> str:
-        """The dialect it is written in."""
-        return self.path.parts[-3]
-
-    @property
-    def type(self) -> str:
-        """The type it is of."""
-        return self.path.parts[-2]
+    dialect: str
+    type: str
+    reason: str
+    text: str
 
     @property
     def content(self) -> object:
-        """The file, as JSON."""
-        return json.loads(self.path.read_text(encoding="utf-8"))
+        """The document, as JSON."""
+        return json.loads(self.text)
 
     def __str__(self) -> str:
-        return f"{self.dialect}-{self.type}-{self.path.stem}"
+        return f"{self.dialect}-{self.type}-{self.reason}"
 
 
 def examples(kind: str) -> list[Example]:
     """Find the examples of one kind: valid, lenient, invalid."""
-    return [Example(path) for form in FORMS for path in sorted((EXAMPLES / kind / form).glob("*/*.json"))]
+    return [
+        Example(dialect, path.stem, reason, json.dumps(document))
+        for dialect in FORMS
+        for path in sorted((EXAMPLES / dialect).glob("*.json"))
+        for reason, document in sorted(read_examples(path, kind).items())
+    ]
+
+
+def read_examples(path: Path, kind: str) -> dict[str, object]:
+    """Read the documents of one kind of a type, by their reasons."""
+    found: dict[str, object] = json.loads(path.read_text(encoding="utf-8")).get(kind, {})
+    return found
 
 
 @cache

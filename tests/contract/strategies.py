@@ -19,7 +19,6 @@ from a2a_gen.source.references import resolve_reference
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema"
-EXAMPLES = SCHEMA / "examples"
 
 # Without slashes: the ProtoJSON form of 0.3 names things by paths that ids are part of.
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="/")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from contract.strategies import EXAMPLES
+from contract.documents import EXAMPLES, read_examples
 from contract.translation_pairs import CONTRACT, DIALECTS, DOCUMENTS, Translated, losses, pairs_of
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
@@ -68,8 +68,9 @@ def examples() -> Iterator[tuple[Translated, str, object]]:
     """Go through the valid examples of every type, from both sides."""
     for each in WHOLE:
         dialect, name = each.source
-        for path in sorted((EXAMPLES / "valid" / dialect / name).glob("*.json")):
-            yield each, path.stem, json.loads(path.read_text(encoding="utf-8"))
+        path = EXAMPLES / dialect / f"{name}.json"
+        for reason, document in sorted(read_examples(path, "valid").items()) if path.exists() else ():
+            yield each, reason, document
 
 
 def unexplained(translated: Translated, document: object) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,14 +13,20 @@ from a2a_contract import v1_0
 from a2a_contract.base import Encoded, WireModel
 from a2a_contract.controllers import CardController, HttpV03Controller, HttpV10Controller, JsonRpcController
 
-EXAMPLES = Path(__file__).parents[2] / "schema" / "examples" / "valid"
+EXAMPLES = Path(__file__).parents[2] / "schema" / "examples"
 CONTROLLERS = (JsonRpcController, HttpV10Controller, HttpV03Controller, CardController)
+
+
+def read_valid(dialect: str, name: str) -> dict[str, object]:
+    """Read the valid examples of a type by their reasons."""
+    found: dict[str, object] = json.loads((EXAMPLES / dialect / f"{name}.json").read_bytes())["valid"]
+    return found
 
 
 def canonical(name: str, example: str) -> Encoded[WireModel]:
     """Read an example of a canonical type."""
     model: type[WireModel] = getattr(v1_0, name)
-    return Encoded.of(model.model_validate_json((EXAMPLES / "v1_0" / name / f"{example}.json").read_bytes()))
+    return Encoded.of(model.model_validate_json(json.dumps(read_valid("v1_0", name)[example])))
 
 
 ANSWERS: Mapping[str, Encoded[WireModel] | None] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from integration.agents import ANSWERS, EVENTS, EXAMPLES, app_of
+from integration.agents import ANSWERS, EVENTS, app_of, read_valid
 from integration.minimal_endpoints import RecordingService
 from litestar import Litestar
 from litestar.testing import TestClient
@@ -80,8 +80,8 @@ def find_example(row: Row) -> Object:
     """Find an example of the request, the one with all members if there is one."""
     if row.request is None:
         return {}
-    examples = sorted((EXAMPLES / row.dialect / row.request).glob("*.json"), key=lambda file: (file.stem == "with-everything", file.stat().st_size))
-    return load(examples[-1])
+    examples = read_valid(row.dialect, row.request)
+    return max(examples.items(), key=lambda each: (each[0] == "with-everything", len(json.dumps(each[1]))))[1]
 
 
 def is_valid(dialect: str, name: str | None, document: object) -> bool:
