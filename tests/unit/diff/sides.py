@@ -14,7 +14,8 @@ from a2a_gen.source.documents import Document
 ROOT = Path(__file__).parents[3]
 RULES = ROOT / "tests" / "rules"
 SMALLEST = ROOT / "tests" / "cases" / "smallest"
-CARD = RULES / "skill-removed"
+CARD = "skill-removed"
+VERSIONS = ("previous", "current", "allowed")
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -44,6 +45,20 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)  # noqa: S607
 
 
-def list_versions(rule: str) -> list[Path]:
-    """Return the two versions of an example."""
-    return [RULES / rule / "previous", RULES / rule / "current"]
+def read_versions(rule: str) -> dict[str, dict[str, bytes]]:
+    """Read the versions of an example, each its files by path; findings name lines of the text that is written here."""
+    found = json.loads((RULES / f"{rule}.json").read_bytes())
+    return {
+        version: {path: json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n" for path, document in found[version].items()}
+        for version in VERSIONS
+    }
+
+
+def lay_out_versions(rule: str, folder: Path) -> list[Path]:
+    """Write the versions of an example as folders, and return those of the base and the revision."""
+    for version, files in read_versions(rule).items():
+        for path, content in files.items():
+            place = folder / rule / version / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+    return [folder / rule / "previous", folder / rule / "current"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from unit.diff.sides import CARD, Run, git
+from unit.diff.sides import CARD, Run, git, lay_out_versions
 
 
 @pytest.mark.parametrize("ref", ["HEAD", "v1.0.0", "main", "v*", "HEAD:schema"])
@@ -73,9 +73,10 @@ def test_outside_of_a_repository(run: Run, tmp_path: Path, monkeypatch: pytest.M
     assert "not in a Git repository" in message
 
 
-def test_the_card_of_a_running_agent(run: Run) -> None:
+def test_the_card_of_a_running_agent(run: Run, tmp_path: Path) -> None:
     """The URL of an agent is a baseline: its card is compared with a file."""
-    body = (CARD / "previous" / "card.json").read_bytes()
+    previous, current = lay_out_versions(CARD, tmp_path)
+    body = (previous / "card.json").read_bytes()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -90,8 +91,8 @@ def test_the_card_of_a_running_agent(run: Run) -> None:
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
-        code, output, _ = run("diff", "--against", address, CARD / "current" / "card.json")
-        missing, _, message = run("diff", "--against", f"{address}/other", CARD / "current" / "card.json")
+        code, output, _ = run("diff", "--against", address, current / "card.json")
+        missing, _, message = run("diff", "--against", f"{address}/other", current / "card.json")
         server.shutdown()
     assert (code, missing) == (1, 3)
     assert "skill fry was removed" in output

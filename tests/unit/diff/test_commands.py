@@ -8,19 +8,20 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from unit.diff.sides import CARD, ROOT, RULES, Run, list_versions
+from unit.diff.sides import CARD, ROOT, Run, lay_out_versions
 
 from a2a_gen.diff.formats import FORMATS
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("rule", ["const-changed", "union-branch-added", "skill-removed", "property-added-optional"])
-def test_every_output_format(run: Run, form: str, rule: str) -> None:
+def test_every_output_format(run: Run, form: str, rule: str, tmp_path: Path) -> None:
     """Every format has the rule and the file, and the exit code is the same."""
-    code, output, _ = run("diff", *list_versions(rule), "--format", form)
+    old, new = lay_out_versions(rule, tmp_path)
+    code, output, _ = run("diff", old, new, "--format", form)
     assert code == (0 if rule == "property-added-optional" else 1)
     assert rule in output
-    assert str(list_versions(rule)[1].relative_to(ROOT)) in output or "card.json" in output
+    assert str(new) in output or "card.json" in output
     if form == "json":
         schema = json.loads((ROOT / "schema" / "meta" / "diff.schema.json").read_bytes())
         jsonschema_rs.validate(schema, json.loads(output))
@@ -33,19 +34,19 @@ def test_every_output_format(run: Run, form: str, rule: str) -> None:
         assert ET.fromstring(output).find("testsuite").get("failures") in {"0", "1"}  # noqa: S314 - our own output
 
 
-def test_annotations_are_at_the_line_of_the_new_file(run: Run) -> None:
+def test_annotations_are_at_the_line_of_the_new_file(run: Run, tmp_path: Path) -> None:
     """The file, line and pointer are those of the revision."""
-    old, new = list_versions("bound-tightened")
+    old, new = lay_out_versions("bound-tightened", tmp_path)
     output = run("diff", old, new, "--format", "github")[1]
     line = next(index for index, text in enumerate((new / "schema.json").read_text().splitlines(), 1) if "minLength" in text)
     assert f"current/schema.json,line={line},title=A2A060 bound-tightened::minLength changed from 1 to 3" in output
 
 
 @pytest.mark.parametrize(("level", "codes"), [("error", (1, 0, 0)), ("warning", (1, 1, 0)), ("info", (1, 1, 1)), ("none", (0, 0, 0))], ids=str)
-def test_fail_on(run: Run, level: str, codes: tuple[int, ...]) -> None:
+def test_fail_on(run: Run, level: str, codes: tuple[int, ...], tmp_path: Path) -> None:
     """`--fail-on` is the lowest level that ends with 1."""
     rules = ("bound-tightened", "default-changed", "property-added-optional")
-    assert tuple(run("diff", *list_versions(rule), "--fail-on", level)[0] for rule in rules) == codes
+    assert tuple(run("diff", *lay_out_versions(rule, tmp_path), "--fail-on", level)[0] for rule in rules) == codes
 
 
 @pytest.mark.parametrize(
@@ -53,15 +54,15 @@ def test_fail_on(run: Run, level: str, codes: tuple[int, ...]) -> None:
     [("BACKWARD", 1), ("FORWARD", 0), ("WIRE", 1), ("SOURCE", 0), ("FULL", 1), ("BACKWARD_TRANSITIVE", 1)],
     ids=str,
 )
-def test_profiles(run: Run, profile: str, code: int) -> None:
+def test_profiles(run: Run, profile: str, code: int, tmp_path: Path) -> None:
     """A profile selects usages: a narrowing change breaks schemas that are read."""
-    assert run("diff", *list_versions("bound-tightened"), "--profile", profile)[0] == code
+    assert run("diff", *lay_out_versions("bound-tightened", tmp_path), "--profile", profile)[0] == code
 
 
 def test_ignore_file(run: Run, tmp_path: Path) -> None:
     """An ignored finding is removed; entries without a reason are refused, expired and unused entries are reported."""
     file = tmp_path / "approved.toml"
-    words = ("diff", *list_versions("bound-tightened"), "--ignore", file)
+    words = ("diff", *lay_out_versions("bound-tightened", tmp_path), "--ignore", file)
     assert run(*words, "--write-ignore")[0] == 1
     code, _, message = run(*words)
     assert (code, "reason is missing" in message) == (2, True)
@@ -92,7 +93,7 @@ def test_invalid_ignore_files(run: Run, tmp_path: Path, text: str, message: str)
     """An invalid ignore file ends with 2 and names the entry."""
     file = tmp_path / "approved.toml"
     file.write_text(text)
-    code, _, output = run("diff", *list_versions("bound-tightened"), "--ignore", file)
+    code, _, output = run("diff", *lay_out_versions("bound-tightened", tmp_path), "--ignore", file)
     assert code == 2
     assert message in output
 
@@ -102,14 +103,17 @@ def test_invalid_ignore_files(run: Run, tmp_path: Path, text: str, message: str)
     [
         (["diff"], "BASE: not given"),
         (["diff", "a", "b", "c"], "BASE: not given"),
-        (["diff", str(RULES / "bound-set"), str(RULES / "bound-set" / "nothing")], "no such file or folder"),
-        (["diff", str(RULES / "bound-set"), "HEAD"], "a Git ref can only be the base"),
-        (["diff", str(CARD / "previous"), str(RULES / "bound-set" / "current")], "compare two sides of one kind"),
+        (["diff", "bound-set", "bound-set/nothing"], "no such file or folder"),
+        (["diff", "bound-set", "HEAD"], "a Git ref can only be the base"),
+        (["diff", "skill-removed/previous", "bound-set/current"], "compare two sides of one kind"),
     ],
     ids=["none", "three", "missing", "ref", "unlike"],
 )
-def test_wrong_use(run: Run, words: list[str], message: str) -> None:
+def test_wrong_use(run: Run, words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong use never ends with 0."""
+    for rule in ("bound-set", CARD):
+        lay_out_versions(rule, tmp_path)
+    monkeypatch.chdir(tmp_path)
     code, _, output = run(*words)
     assert code in {2, 3}
     assert message in output
@@ -123,7 +127,7 @@ def test_wrong_use(run: Run, words: list[str], message: str) -> None:
 def test_invalid_schemas(run: Run, tmp_path: Path, text: str, rule: str) -> None:
     """An invalid revision ends with 2 and names the place."""
     (tmp_path / "thing.json").write_text(text)
-    code, _, output = run("diff", list_versions("bound-set")[0], tmp_path, "--plain")
+    code, _, output = run("diff", lay_out_versions("bound-set", tmp_path)[0], tmp_path, "--plain")
     assert (code, rule in output) == (2, True)
 
 

@@ -1,11 +1,13 @@
-"""Every rule by example: the version folders in `tests/rules`, and invariants of the rule table."""
+"""Every rule by example: the files in `tests/rules`, and invariants of the rule table."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+from unit.diff.sides import read_versions
 
 from a2a_gen.diff.formats.text import render_witness
 from a2a_gen.diff.report import CompareOptions, Report, compare
@@ -18,44 +20,47 @@ from a2a_gen.source.revision_files import read_folder
 TESTS = Path(__file__).parents[2]
 RULES = TESTS / "rules"
 SMALLEST = TESTS / "cases" / "smallest" / "input" / "schema"
-FOLDERS = sorted(path for path in RULES.iterdir() if path.is_dir())
+NAMES = sorted(path.stem for path in RULES.glob("*.json"))
 
 
-def compare_example(rule: Path, version: str) -> Report:
+def compare_example(rule: str, version: str) -> Report:
     """Compare a version with the previous one."""
-    blobs = [read_folder(rule / name) for name in ("previous", version)]
+    versions = read_versions(rule)
+    blobs = [versions[name] for name in ("previous", version)]
     if not any({"schema.json", "card.json"} & set(each) for each in blobs):
         blobs = [{**read_folder(SMALLEST), **each} for each in blobs]
     old, new = (build_side(each, label=name) for each, name in zip(blobs, ("previous", version), strict=True))
-    return compare(old, new, CompareOptions("FULL", include_docs=rule.name == "doc-changed"))
+    return compare(old, new, CompareOptions("FULL", include_docs=rule == "doc-changed"))
 
 
-def render_findings(report: Report) -> str:
-    """Render findings as in the text files beside the examples."""
-    lines = []
+def render_findings(report: Report) -> list[str]:
+    """Render findings as the lines that the examples hold."""
+    lines: list[str] = []
     for finding in report.findings:
         lines.append(f"{finding.level} {finding.rule.id} {finding.new}: {finding.text}")
         lines += [f"    {render_witness(witness)}" for witness in finding.witnesses]
         lines += ["    no document was found that shows it"] if finding.lacks_witness else []
-    return "".join(f"{line}\n" for line in lines)
+    return lines
 
 
-@pytest.mark.parametrize("rule", FOLDERS, ids=lambda path: path.name)
+@pytest.mark.parametrize("rule", NAMES)
 @pytest.mark.parametrize("version", ["current", "allowed"])
-def test_a_rule_by_example(rule: Path, version: str, update: bool) -> None:  # noqa: FBT001 - a fixture
-    """A rule yields exactly the findings and witnesses in its text file, and is silent about the allowed version."""
+def test_a_rule_by_example(rule: str, version: str, update: bool) -> None:  # noqa: FBT001 - a fixture
+    """A rule yields exactly the findings and witnesses in its file, and is silent about the allowed version."""
     report = compare_example(rule, version)
-    output = render_findings(report)
-    expected = rule / f"{version}.txt"
+    lines = render_findings(report)
+    path = RULES / f"{rule}.json"
+    example = json.loads(path.read_bytes())
     if update:
-        expected.write_text(output, encoding="utf-8")
-    assert output == expected.read_text(encoding="utf-8")
-    assert (rule.name in {finding.rule.id for finding in report.findings}) == (version == "current")
+        example["findings"][version] = lines
+        path.write_text(json.dumps(example, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert lines == example["findings"][version]
+    assert (rule in {finding.rule.id for finding in report.findings}) == (version == "current")
 
 
 def test_every_rule_has_an_example() -> None:
-    """Every rule has a folder, and every folder a rule."""
-    assert {path.name for path in FOLDERS} == set(TABLE)
+    """Every rule has a file, and every file a rule."""
+    assert set(NAMES) == set(TABLE)
 
 
 @pytest.mark.parametrize("rule", TABLE.values(), ids=lambda rule: rule.id)

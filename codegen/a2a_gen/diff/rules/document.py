@@ -14,7 +14,7 @@ schemas that it **writes** (responses, events, cards, skill outputs) and for the
 level. E is an error, W a warning, I an information, - not reported. Some rules have another level in special cases. The mirror is the rule of the
 reverse change.
 
-This page is generated from the table in `codegen/a2a_gen/diff/rules`; each rule has an example in `tests/rules/<id>`.
+This page is generated from the table in `codegen/a2a_gen/diff/rules`; each rule has an example in `tests/rules/<id>.json`.
 """
 
 
