@@ -1,4 +1,4 @@
-"""Classes of breaks that no rule saw, and of equal schemas that rules took for breaks: the folders in `tests/containment`."""
+"""Classes of breaks that no rule saw, and of equal schemas that rules took for breaks: the files in `tests/containment`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from a2a_gen.diff.rules.rule import ChangeLevel
 from a2a_gen.diff.sides import build_side
 from a2a_gen.diff.usage import BOTH, Usage
 
-CASES = {path.parent.name: json.loads(path.read_bytes()) for path in sorted((Path(__file__).parents[2] / "containment").glob("*/case.json"))}
+FOLDER = Path(__file__).parents[2] / "containment"
+CASES = {path.stem: json.loads(path.read_bytes()) for path in sorted(FOLDER.glob("*.json"))}
 USAGES = {"read": Usage.READ, "written": Usage.WRITTEN}
 BREAKS = [name for name, case in CASES.items() if case["role"] != "equal"]
 EQUAL = [name for name, case in CASES.items() if case["role"] == "equal"]
@@ -21,7 +22,7 @@ EQUAL = [name for name, case in CASES.items() if case["role"] == "equal"]
 
 def read_schema(name: str, version: str) -> bytes:
     """Read one version of a case."""
-    return (Path(__file__).parents[2] / "containment" / name / f"{version}.json").read_bytes()
+    return json.dumps(CASES[name][version]).encode()
 
 
 def compare_case(name: str, *, is_reversed: bool = False, find_witnesses: bool = True) -> Report:
