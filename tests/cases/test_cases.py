@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cases.case import CASES, Case, Step, read_case, tree
 
+from a2a_gen.emit.package import emit_support
 from a2a_gen.entry import main
 from a2a_gen.source.project import find_project
 
@@ -26,7 +27,14 @@ def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     compare(case.folder / "stdout.txt", said.out, update=update)
     compare(case.folder / "stderr.txt", said.err.replace(str(project), "PROJECT"), update=update)
     if (case.folder / "expected").exists():
-        compare_trees(case.folder / "expected", tree(output_of(project), case.shows), update=update)
+        compare_trees(case.folder / "expected", without_support(tree(output_of(project), case.shows)), update=update)
+
+
+def without_support(there: dict[str, bytes]) -> dict[str, bytes]:
+    """Leave out the copies of support files, which are all there or none, each as the generator copies it."""
+    copies = {path: content for path, content in there.items() if b"from a2a_gen/support/" in content.partition(b"\n")[0]}
+    assert not copies or copies == emit_support()
+    return {path: content for path, content in there.items() if path not in copies}
 
 
 def take(step: Step, case: Case, project: Path) -> None:
