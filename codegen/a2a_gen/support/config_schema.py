@@ -106,14 +106,19 @@ def _describe(error: jsonschema_rs.ValidationError, schema: Mapping[str, object]
             options = inner.kind.options if isinstance(inner.kind, Kind.Enum) else []
             yield RuleViolation((*path, str(inner.instance)), "unknown name" if options else "invalid name", _suggest("", options, inner.message))
         case Kind.Type(types=[kind, *_]):
-            text, cure = _TYPES.get(kind, ("of the wrong type", f"write one of {kind}"))
-            yield RuleViolation(path, f"{_name_type(_follow(data, path))}, {text}", cure)
+            yield RuleViolation(path, *_describe_type(_follow(data, path), kind))
         case Kind.Enum(options=options):
             yield RuleViolation(path, "unknown value", f"use one of {', '.join(map(str, options))}")
         case Kind.AnyOf(context=branches):
             yield from _describe_union(error, branches, schema, data)
         case _:
             yield RuleViolation(path, *_describe_condition(error, holder))
+
+
+def _describe_type(value: object, wanted: str) -> tuple[str, str]:
+    """Say what is there, what should be, and how that is written."""
+    text, cure = _TYPES.get(wanted, ("of the wrong type", f"write one of {wanted}"))
+    return f"{_name_type(value)}, {text}", cure
 
 
 def _name_type(value: object) -> str:
@@ -159,6 +164,8 @@ def _describe_union(
         kinds = ", ".join(str(each[1]) for each in tags if each)
         others = "".join(f", or write {key} = […]" for table, each in zip(tables, tags, strict=True) if not each for key in _required(table))
         yield RuleViolation((*path, tag), f"unknown {tag} {value[tag]!r}" if tag in value else "missing", f"use one of {kinds}{others}")
+    elif not is_json_object(value) and all(each.get("type") == "object" for each in tables):
+        yield RuleViolation(path, *_describe_type(value, "object"))
     else:
         yield RuleViolation(path, *_describe_condition(error, _follow(schema, error.schema_path[:-1])))
 

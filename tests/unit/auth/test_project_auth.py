@@ -187,6 +187,7 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "everything at once": ('[a]\nkind = "magic"\n[b]\nany_of = []', r"auth.a.kind: .*\nauth.b.any_of: has less than 1 item; list at least 1"),
     "key that is none": ('[a]\nkind = "api-keys"\nkeys = { k = "x" }', "is not a digest"),
+    "entry that is no table": ('a = "jwt"', "^auth.a: a text, not a table; write it as a table$"),
     "unknown kind": ('[a]\nkind = "magic"', "auth.a.kind: unknown kind 'magic'; use one of jwt, api-keys, basic"),
     "no file": (f'[a]\n{JWT}public_key = "nope.pem"', "nope.pem: No such file"),
     "a platform as a part": ('[front]\nkind = "platform"\n[a]\nany_of = ["front"]', "front is a platform in front, which has no credentials"),
