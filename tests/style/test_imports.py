@@ -14,7 +14,7 @@ HEAVY = frozenset(("asyncpg", "cryptography", "google.protobuf", "grpc", "httpx"
 
 IMPORTS = {
     "a2a_runtime": (2, frozenset[str]()),
-    "a2a_runtime.client": (27, frozenset({"httpx"})),
+    "a2a_runtime.client": (29, frozenset({"httpx"})),
     "a2a_runtime.plugin": (138, frozenset({"litestar"})),
     "a2a_runtime.surface": (73, frozenset[str]()),
 }

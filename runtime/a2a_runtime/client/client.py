@@ -52,6 +52,7 @@ from a2a_runtime.client.stream import TaskStream
 from a2a_runtime.client.task_ids import check_task_id
 from a2a_runtime.client.transport import HttpTransport
 from a2a_runtime.extensions import SKILL_ID, Params, find_params
+from a2a_runtime.net.authorities import load_ssl_context
 
 TaskOrId: TypeAlias = Task | str
 """A task, or its id."""
@@ -159,7 +160,7 @@ class A2AClient:
         http_auth = None if auth is None else build_auth(auth)
         card_auth = http_auth if isinstance(http_auth, CardAuth) else None
         calls = GrpcTransport(options.grpc_credentials, max(options.limits.response_bytes, options.limits.event_bytes))
-        verify = (card_auth and card_auth.ssl_context) or True
+        verify = (card_auth and card_auth.ssl_context) or load_ssl_context()
         http = GrpcCapableClient(calls, auth=http_auth, transport=transport, limits=_POOL_LIMITS, verify=verify)
         http_transport = HttpTransport(http, options, timeout)
         resolver = CardResolver(url, http_transport, options, options.headers)

@@ -10,10 +10,8 @@ The trust of the client holds: credentials go to the origin of the agent, and to
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from types import TracebackType
 from typing import Self
 
@@ -32,6 +30,7 @@ from a2a_runtime.client.transport import ClientResponse, HttpTransport
 from a2a_runtime.explorer.directory import ExploredAgent
 from a2a_runtime.explorer.visitor import VisitorCredentials
 from a2a_runtime.explorer.wire import Masker, WireRecorder
+from a2a_runtime.net.authorities import load_ssl_context
 
 _ONE_ATTEMPT = RetryPolicy(attempts=1)
 """A visitor sees every failure, and repeats a request by hand."""
@@ -86,7 +85,7 @@ class AgentSession:
             transport=agent.transport,
             headers={"accept-encoding": "identity"},  # bodies are shown as they come
             event_hooks=recorder.hooks,
-            verify=(self._card_auth and self._card_auth.ssl_context) or (_load_ssl_context() if agent.transport is None else True),
+            verify=(self._card_auth and self._card_auth.ssl_context) or load_ssl_context(),
         )
         self._transport = HttpTransport(self._http, self._options, agent.timeout)
 
@@ -147,12 +146,6 @@ class AgentSession:
         options = replace(self._options, interface_url=None)
         resolver = _FixedResolver(only, self.agent.url, self._transport, options)
         return AgentConnection(self._transport, resolver, options, self._card_auth), chosen.usable
-
-
-@cache
-def _load_ssl_context() -> ssl.SSLContext:
-    """Load the authorities once: a client for each request would load them each time."""
-    return httpx.create_ssl_context()
 
 
 class _RecordingResolver(CardResolver):

@@ -25,6 +25,7 @@ from typing import Protocol, Self
 import httpcore
 import httpx
 
+from a2a_runtime.net.authorities import load_ssl_context
 from a2a_runtime.net.policy import Address, OutboundPolicy, check_address
 from a2a_runtime.net.target import (
     AddressRefusedError,
@@ -84,7 +85,7 @@ class GuardedHttpClient:
     ) -> None:
         self._policy, self._limits = policy or OutboundPolicy(), limits or OutboundLimits()
         self._resolver = resolver or SystemResolver()
-        ssl_context = ssl_context or httpx.create_ssl_context()  # once: each connection would read the CA file again
+        ssl_context = ssl_context or load_ssl_context()
         self._pools = {
             scheme: ConnectionPool(GuardedBackend(self._policy, self._resolver, encrypted=scheme == "https"), ssl_context)
             for scheme in ("https", "http")
