@@ -18,6 +18,7 @@ from a2a_contract.v1_0 import AgentExtension
 from a2a_runtime.agent import Agent, Capabilities
 from a2a_runtime.app import create_app
 from a2a_runtime.execution.context import Context, TaskContext
+from a2a_runtime.net.authorities import load_ssl_context
 from a2a_runtime.stores.base import Store
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
@@ -107,6 +108,43 @@ def build_test_app(*surfaces: Surface, store: Store | str | None = None) -> Lite
     return create_app(*(surfaces or (Surface(build_test_agent()),)), store=store, settings=FAST_SETTINGS)
 
 
+class PromptServer(uvicorn.Server):
+    """A server that ends at once when it is told to: that of uvicorn looks ten times a second, and pauses where no connection is open."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ending = asyncio.Event()
+
+    def end(self) -> None:
+        """Tell it to end, from another thread."""
+        self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._ending.set)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and remember the loop."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    async def main_loop(self) -> None:
+        """Wait for the end."""
+        await self.on_tick(0)
+        await self._ending.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End without a pause where nothing is open."""
+        for _ in range(3):  # closed connections that the loop has not heard of
+            await asyncio.sleep(0)
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:
+            server.close()
+            await server.wait_closed()
+        await self.lifespan.shutdown()
+
+
 @contextmanager
 def serve_on_socket(
     app: object,
@@ -117,16 +155,17 @@ def serve_on_socket(
     """Serve an app with uvicorn, by default on a new socket, and yield a client of it."""
     options = {"log_level": "critical", "lifespan": "on", "http": protocol}
     config = uvicorn.Config(app, port=0, timeout_graceful_shutdown=grace_seconds, **options)  # type: ignore[arg-type]
-    server = uvicorn.Server(config)
+    server = PromptServer(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening_socket] if listening_socket else None})
     thread.start()
     while not server.started:
         assert thread.is_alive(), "the server did not start"
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False, verify=load_ssl_context()) as client:
         try:
             yield client
         finally:
-            server.should_exit = True
+            client.close()
+            server.end()
             thread.join(15)
