@@ -147,6 +147,7 @@ async def test_a_deleted_task_ends_its_streams_with_an_error(store: Store) -> No
         await asyncio.sleep(1000)
 
     async with run_agent(waits, store=store, options=EngineOptions(settings=replace(FAST_SETTINGS, working_delay=1))) as one, asyncio.timeout(30):
+        one.engine.hub._poll_interval_seconds = 0.05
         stored = await one.start("hi")
         reader = asyncio.create_task(one.collect_events(stored, 1))
         await asyncio.sleep(0.05)
