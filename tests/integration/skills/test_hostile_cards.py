@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
-from integration.skills.hostile_cards import CARDS, REFUSED, inline, naming
+from integration.skills.hostile_cards import CARDS, REFUSED, naming
 from threads import running
 
 from a2a_gen.agent import remote_client
@@ -107,13 +107,15 @@ def test_no_card_surprises_us(card: dict[str, object]) -> None:
             assert all(map(is_inside, remote_client.emit(read_remote_agent(str(where)), "a2a-gen client")))
 
 
-@pytest.mark.parametrize("skill", ["日本", "...", "con", "x" * 300, "a\0b", "../../../x", "__init__", "class"])
-def test_skills_of_any_name(folder: Path, skill: str) -> None:
+def test_skills_of_any_name(folder: Path) -> None:
     """A skill that has no name for files and methods gets a made one; it is called by its own."""
-    (folder / "card.json").write_text(json.dumps(inline(json.loads(SCHEMA), skill)))
+    names = ["日本", "...", "con", "x" * 300, "a\0b", "../../../x", "__init__", "class"]
+    skills = [{"id": name, "description": "Asks.", "metadata": {"input_schema": json.loads(SCHEMA)}} for name in names]
+    (folder / "card.json").write_text(json.dumps({"name": "Agent", "skills": skills}))
     assert main(["client", "card.json", "-o", "made"]) == 0
     assert main(["client", "card.json", "-o", "made", "--check"]) == 0
-    assert repr(skill).strip("'") in (folder / "made" / "skills.py").read_text()
+    table = (folder / "made" / "skills.py").read_text()
+    assert [name for name in names if repr(name).strip("'") not in table] == []
 
 
 def test_made_names_differ(folder: Path) -> None:

@@ -6,9 +6,10 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import chdir, nullcontext
 from hashlib import sha256
 from pathlib import Path
+from shutil import copytree
 from types import ModuleType
 
 import httpx
@@ -69,6 +70,27 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     forget_packages("typed")
 
 
+@pytest.fixture(scope="module")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that was just started, and built."""
+    folder = tmp_path_factory.mktemp("built")
+    with chdir(folder):
+        assert main(["init", "typed"]) == 0
+    with chdir(folder / "typed"):
+        assert main(["build"]) == 0
+    return folder / "typed"
+
+
+@pytest.fixture
+def built(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of it to change."""
+    folder = copytree(built_once, tmp_path / "typed")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield folder
+    forget_packages("typed")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -81,13 +103,12 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ],
     ids=["fine", "class", "module", "method", "package", "nobody"],
 )
-def test_an_unusable_service_is_an_error(typed: Path, old: str, new: str, said: str | None) -> None:
+def test_an_unusable_service_is_an_error(built: Path, old: str, new: str, said: str | None) -> None:
     """A missing service is named at its use, with the cure; the cure is a build only if the package is not built."""
-    assert main(["build"]) == 0
-    file = typed / "a2a.toml"
+    file = built / "a2a.toml"
     file.write_text(file.read_text().replace(old, new) if old else file.read_text())
     with nullcontext() if said is None else pytest.raises(ProjectConfigError, match=said):
-        load_project(typed, {})
+        load_project(built, {})
 
 
 def test_a_method_of_the_wrong_kind_is_an_error(typed: Path) -> None:
