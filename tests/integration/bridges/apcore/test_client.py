@@ -71,7 +71,7 @@ async def test_the_card_is_read_and_kept() -> None:
         assert (await client.agent_card).name == card.name
         assert len(requests) == 1
     for status, content in ((500, b"{}"), (502, b"<html>"), (401, b""), (404, b""), (200, b"no json"), (200, b"{}")):
-        respond = httpx.MockTransport(lambda _, status=status, content=content: httpx.Response(status, content=content))
+        respond = httpx.MockTransport(lambda _, status=status, content=content: httpx.Response(status, content=content, headers={"retry-after": "0"}))
         async with A2AClient(URL, transport=respond) as client:
             with pytest.raises(A2ADiscoveryError, match=URL) as caught:
                 await client.agent_card
