@@ -79,7 +79,9 @@ class GrpcOverlay(httpx.BaseTransport):
         if match is None:
             return self._below.handle_request(request)
         address = self._addresses[match["path"].rstrip("/")]
-        channel = self._channels.setdefault(address, grpc.insecure_channel(address))
+        if address not in self._channels:
+            self._channels[address] = grpc.insecure_channel(address)
+        channel = self._channels[address]
         method = protobuf.find_method(match["method"], request.headers.get("A2A-Version"))
         assert method is not None
         pool = method.request.pool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
@@ -102,9 +103,10 @@ def text_of(events: list[TaskEvent]) -> str:
     return "".join(part.text or "" for event in events if isinstance(event, TaskArtifactUpdateEvent) for part in event.artifact.parts)
 
 
-async def read_all(stream: TaskStream) -> list[TaskEvent]:
+async def read_all(stream: TaskStream, has_begun: asyncio.Event) -> None:
     """Read a stream to its end."""
-    return [event async for event in stream]
+    async for _ in stream:
+        has_begun.set()
 
 
 def a_task(answer: Task | Message) -> Task:
@@ -186,8 +188,9 @@ async def test_not_waiting_and_stopping(client: A2AClient) -> None:
     assert task.status.state in {TaskState.SUBMITTED, TaskState.WORKING}
     assert (await client.get(task)).id == task.id
     stream = client.subscribe(task)
-    reading = asyncio.create_task(read_all(stream))
-    await asyncio.sleep(0.3)  # the 0.3 SDK sends nothing to a subscriber until the next event
+    reading = asyncio.create_task(read_all(stream, has_begun := asyncio.Event()))
+    with suppress(TimeoutError):  # the 0.3 SDK sends nothing to a subscriber until the next event
+        await asyncio.wait_for(has_begun.wait(), 0.3)
     assert (await client.cancel(task)).status.state == TaskState.CANCELED
     await reading
     assert stream.state == TaskState.CANCELED

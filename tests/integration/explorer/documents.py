@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from threads import running
 
 from a2a_runtime.crypto.card_signatures import CardSigner
 from a2a_runtime.crypto.keys import SigningKey
@@ -42,15 +43,8 @@ def serve_documents(documents: dict[str, object]) -> Iterator[tuple[str, list[tu
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as above
             """Be silent."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}", seen
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def build_card(url: str, **members: object) -> dict[str, object]:
