@@ -110,16 +110,14 @@ async def list_ways(url: str, *, has_http: bool) -> Mapping[str, ClientOptions]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("pin", PINS, ids=str)
-async def test_both_switches_fit_each_other(pin: Pin) -> None:
+async def test_both_switches_fit_each_other(urls: tuple[str, str], pin: Pin) -> None:
     """Also in streams; the other forms and versions know nothing of it."""
-    surface = Surface(bytes_agent(), gate=OpenGate(), double_base64=True, grpc=GrpcOptions(find_free_address()))
-    with serve_on_socket(create_app(surface)) as http:
-        async with A2AClient(str(http.base_url), options=ClientOptions(pin=pin, double_base64=True)) as client:
-            task = await client.send([Part(text="bytes"), Part(raw=CONTENT)])
-            assert isinstance(task, Task)
-            text, file = (task.artifacts or [])[0].parts
-            assert (text.text, file.raw) == (CONTENT.hex(), CONTENT)
-            assert [event async for event in client.stream([Part(raw=CONTENT)])]
+    async with A2AClient(urls[1], options=ClientOptions(pin=pin, double_base64=True)) as client:
+        task = await client.send([Part(text="bytes"), Part(raw=CONTENT)])
+        assert isinstance(task, Task)
+        text, file = (task.artifacts or [])[0].parts
+        assert (text.text, file.raw) == (CONTENT.hex(), CONTENT)
+        assert [event async for event in client.stream([Part(raw=CONTENT)])]
 
 
 def test_only_files_are_converted() -> None:
