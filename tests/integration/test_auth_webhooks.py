@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 from integration.outcome_agent import build_test_agent
-from litestar.testing import AsyncTestClient
 
 from a2a_contract.dialects import V1_0
 from a2a_contract.json_types import is_json_array, is_json_object
@@ -25,6 +25,7 @@ from a2a_runtime.runtime import ProcessKeys
 from a2a_runtime.settings import Settings
 from a2a_runtime.surface import Surface
 from a2a_runtime.testing.agent import FAST_SETTINGS
+from a2a_runtime.testing.asgi_transport import run_app
 from a2a_runtime.testing.webhook_receiver import WebhookReceiver, WebhookRequest
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +40,7 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-async def fetch_keys(client: AsyncTestClient[object]) -> KeySet:
+async def fetch_keys(client: httpx.AsyncClient) -> KeySet:
     """Read the keys that an agent publishes."""
     document = (await client.get("/.well-known/jwks.json")).json()
     assert is_json_object(document)
@@ -60,7 +61,7 @@ async def test_the_keys_that_sign_are_on_record(settings: Settings, caplog: pyte
 async def test_notifications_and_cards_are_signed(settings: Settings, tmp_path: Path) -> None:
     """A receiver verifies the notification with the published keys, and the card has a signature of the same."""
     app = create_app(Surface(build_test_agent(), public_url="https://busy.example"), store=f"sqlite:///{tmp_path}/tasks.db", settings=settings)
-    async with WebhookReceiver() as receiver, AsyncTestClient(app) as client:
+    async with WebhookReceiver() as receiver, run_app(app) as transport, httpx.AsyncClient(transport=transport, base_url="http://test") as client:
         push = {"url": receiver.url, "token": "t0ken-secret", "authentication": {"scheme": "Bearer", "credentials": "cr3dentials"}}
         params = {
             "message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]},
