@@ -1,4 +1,4 @@
-"""Clients of the official SDKs and our agent, on a real socket: everything that each can do, over every transport that it has, on two stores.
+"""Clients of the official SDKs and our agent, on a real socket: everything that each can do, over every transport that it has.
 
 A client runs once for each way of talking, in an environment and a process of its own, and finds its way from the card. Each test looks at one step.
 """
@@ -155,9 +155,9 @@ def rename_errors(value: object, names: Mapping[str, str]) -> object:
             return value
 
 
-@pytest.fixture(scope="module", params=["memory", "sqlite"])
+@pytest.fixture(scope="module", params=[pytest.param("memory", marks=pytest.mark.soak(share="frameworks")), "sqlite"])
 def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of the agent, on one of two stores."""
+    """The URL of the agent, on a store in a file; in a soak on the one in memory too."""
     store = "memory" if request.param == "memory" else f"sqlite:///{tmp_path_factory.mktemp('sdk')}/tasks.db"
     with serve_on_socket(app_under_test(store)) as client:
         yield str(client.base_url)
